@@ -39,6 +39,7 @@ func splitsNumber(id string) bool {
 // spelling: NUL is in no prefix, since ids with control characters are refused.
 func plainKey(id string) string { return "\x00" + id }
 
+// Has reports whether an id is in the set.
 func (s IDSet) Has(id string) bool {
 	prefix, n, numbered := splitID(id)
 	if !numbered {
@@ -55,7 +56,7 @@ func (s IDSet) Has(id string) bool {
 	return i < len(runs) && runs[i].from <= n
 }
 
-// addID adds an id and tells by how many runs the set grew (it may shrink).
+// AddID adds an id and returns by how many runs the set grew (it may shrink).
 func (s IDSet) AddID(id string) int {
 	prefix, n, numbered := splitID(id)
 	if !numbered {
@@ -71,7 +72,7 @@ func (s IDSet) AddID(id string) int {
 	return len(s[prefix]) - before
 }
 
-// pack writes the set for a manifest: by key the runs, as in "1-5,9".
+// Pack writes the set for a manifest: by key the runs, as in "1-5,9".
 func (s IDSet) Pack() map[string]string {
 	if len(s) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (s IDSet) Pack() map[string]string {
 	return packed
 }
 
-// unpack adds a packed set and tells by how many runs it grew.
+// Unpack adds a packed set and returns by how many runs it grew.
 func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	for key, runs := range packed {
 		if id, plain := strings.CutPrefix(key, "\x00"); plain {
@@ -115,7 +116,7 @@ func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	return grown, nil
 }
 
-// count tells how many ids there are. It stops as soon as there are more than most,
+// Count returns how many ids there are. It stops as soon as there are more than most,
 // since runs may say anything.
 func (s IDSet) Count(most uint64) (n uint64) {
 	for _, runs := range s {
@@ -131,7 +132,7 @@ func (s IDSet) Count(most uint64) (n uint64) {
 	return n
 }
 
-// all goes through the ids.
+// All goes through the ids.
 func (s IDSet) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for key, runs := range s {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// itemWindow are the items of commits that are about as old.
+// ItemWindow is the items of commits that are about as old.
 type ItemWindow struct {
 	Committed time.Time         `json:"committed"` // the last of them
 	Items     map[string]string `json:"items"`
 }
 
-// merged makes one entry of those that were committed in the same part of the window
+// MergeWindows makes one entry of those that were committed in the same part of the window
 // in which repeats are recognised. Each commit of the writer rewrites them, and the
 // batches of a process are one run however many files had them. Beyond the largest
 // number of runs the oldest entries are left out.

@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/corehour/corehour/internal/warehouse"
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/corehour/corehour/internal/warehouse"
 	"hash/crc32"
 	"io"
 	"os"
+
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Verify compares a file with what its commit said of it. It fails with an *Error

@@ -3,13 +3,14 @@ package table
 import (
 	"errors"
 	"fmt"
-	"github.com/corehour/corehour/internal/warehouse"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // manifestsStay is how old a manifest must be before maintenance deletes it when

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/corehour/corehour/internal/warehouse"
-	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // committer is what all who change a warehouse have in common: the newest state

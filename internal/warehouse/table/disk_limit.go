@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+
 	"github.com/corehour/corehour/internal/warehouse"
 )
 

@@ -3,26 +3,21 @@ package table
 import (
 	"time"
 
-	"github.com/corehour/corehour/internal/warehouse"
 	"go.uber.org/multierr"
+
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Options of a Writer and of a Maintainer. Zero values stand for the defaults.
 type Options struct {
-	// Late is how old a row may be. Older ones are refused: a date that
-	// retention is about to drop would make them vanish without a trace.
-	Late time.Duration
-	// Future is how far ahead of this machine's clock a row may start.
-	Future time.Duration
+	// What a Writer accepts and remembers, see warehouse.IntakeOptions.
+	Late        time.Duration
+	Future      time.Duration
+	RememberFor time.Duration
+	RememberMax int
 	// Grace is how long files and manifests stay after a commit dropped them,
 	// so that a reader that has just resolved them can still open them.
 	Grace time.Duration
-	// RememberFor and RememberMax bound the ids of committed items that are
-	// kept to recognise repeats. RememberMax counts runs of ids: all batches of
-	// one process, in order, are one. Beyond either bound the oldest are
-	// forgotten and a repeat of them is stored twice.
-	RememberFor time.Duration
-	RememberMax int
 	// MaxBytes is how large the warehouse may get, MinFree how many bytes the file
 	// system must have left. Beyond either a Write fails with ErrFull. 0 is no limit.
 	MaxBytes int64

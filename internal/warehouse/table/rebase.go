@@ -3,12 +3,13 @@ package table
 import (
 	"errors"
 	"fmt"
-	"github.com/corehour/corehour/internal/warehouse"
-	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // ErrApart reports that two have written to what was one warehouse, and neither's rows can be put

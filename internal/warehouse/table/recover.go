@@ -3,7 +3,6 @@ package table
 import (
 	"errors"
 	"fmt"
-	"github.com/corehour/corehour/internal/warehouse"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Recovery says what a start found left over.

@@ -1,11 +1,12 @@
 package table
 
 import (
-	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // filesPerPart is how many files a date's manifest lists itself before they
