@@ -56,7 +56,7 @@ func prepareClients(dir string) error {
 	}
 	jobs := []func() error{
 		build(".", "./workload", &programs.workload),
-		build("shop", "shop", &programs.shop),
+		build(filepath.Join("..", "shop"), "shop", &programs.shop),
 		build(".", "./scenarios", &programs.scenarios),
 		build(".", "./clients/gotel", &programs.gotel),
 		build("clients/telemetrygen", "github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen", &programs.telemetrygen),
