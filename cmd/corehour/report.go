@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/corehour/corehour/internal/durable"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/report"
 	"github.com/corehour/corehour/regression/verdict"
@@ -91,27 +90,9 @@ func (c *reportFlags) writeReport(ctx context.Context, stdout, stderr io.Writer)
 		_, err = page.WriteTo(stdout)
 		return exitNothing, err
 	}
-	if err := replaceFile(c.file, page.Bytes()); err != nil {
+	if err := durable.ReplaceShared(c.file, page.Bytes(), 0o644); err != nil {
 		return exitFailed, fmt.Errorf("--output: %w", err)
 	}
 	fmt.Fprintf(stderr, "wrote %s\n", output.Printable(c.file))
 	return exitNothing, nil
-}
-
-// replaceFile writes a file in one step: a reader finds the old one or the new.
-func replaceFile(path string, data []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-	_, err = temporary.Write(data)
-	if err = errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
 }

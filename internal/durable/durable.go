@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // File is one that was just created.
@@ -29,24 +30,43 @@ func Write(f File, data []byte) error {
 }
 
 // Replace makes data the contents of the file at path, in one step. One process at a
-// time may replace a file.
-func Replace(path string, data []byte) error {
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+// time may replace a file: what a crash leaves next to it is of one name.
+func Replace(path string, data []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
-	if err := Write(f, data); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, path); err != nil {
+	return replace(path, f, data)
+}
+
+// ReplaceShared is Replace for a file that several processes may replace at once.
+func ReplaceShared(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
 		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return replace(path, f, data)
+}
+
+func replace(path string, f *os.File, data []byte) error {
+	err := Write(f, data)
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return SyncDir(filepath.Dir(path))
 }
 
-// SyncDir makes the names in a directory durable.
+// SyncDir makes the names in a directory durable. Windows can't do that, nor needs it.
 func SyncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(path)
 	if err != nil {
 		return err

@@ -1,38 +1,64 @@
 package durable_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/corehour/corehour/internal/durable"
 )
 
 func TestReplace(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "CURRENT")
-	for _, text := range []string{"a longer text", "b", ""} {
-		if err := durable.Replace(path, []byte(text)); err != nil {
+	for name, replace := range map[string]func(string, []byte, os.FileMode) error{"one process": durable.Replace, "several": durable.ReplaceShared} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "CURRENT")
+		for _, text := range []string{"a longer text", "b", ""} {
+			if err := replace(path, []byte(text), 0o600); err != nil {
+				t.Fatal(name, err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != text {
+				t.Errorf("%s: %q %v, want %q", name, got, err, text)
+			}
+			if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+				t.Errorf("%s: %v %v", name, info, err)
+			}
+		}
+		if err := replace(filepath.Join(dir, "none", "x"), nil, 0o600); !errors.Is(err, os.ErrNotExist) {
+			t.Error(name, err)
+		}
+		// What can't take the place leaves what is there as it is, and nothing else.
+		if err := os.MkdirAll(filepath.Join(dir, "taken", "x"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != text {
-			t.Errorf("%q %v, want %q", got, err, text)
+		if err := replace(filepath.Join(dir, "taken"), []byte("x"), 0o600); err == nil {
+			t.Errorf("%s: a file took the place of a directory", name)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+			t.Errorf("%s: left over: %v %v", name, entries, err)
 		}
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("left over: %v %v", entries, err)
+}
+
+// Several that replace a file at once leave the text of one of them, whole.
+func TestReplaceSharedAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if err := durable.ReplaceShared(path, bytes.Repeat([]byte{byte('a' + i)}, 1<<16), 0o644); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if err := durable.Replace(filepath.Join(dir, "none", "x"), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
-	// What can't take the place leaves what is there as it is.
-	if err := os.MkdirAll(filepath.Join(dir, "taken", "x"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.Replace(filepath.Join(dir, "taken"), []byte("x")); err == nil {
-		t.Error("a file took the place of a directory")
+	all.Wait()
+	got, err := os.ReadFile(path)
+	if err != nil || len(got) != 1<<16 || !bytes.Equal(got, bytes.Repeat(got[:1], 1<<16)) {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 

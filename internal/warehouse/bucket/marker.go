@@ -53,7 +53,7 @@ func (m marker) write(dir string) error {
 	path := filepath.Join(dir, table.SpoolName)
 	data, err := json.Marshal(m)
 	if err == nil {
-		err = durable.Replace(path, append(data, '\n'))
+		err = durable.Replace(path, append(data, '\n'), 0o644)
 	}
 	if err != nil {
 		return &warehouse.Error{Op: "write", Path: path, Err: err, Hint: "the directory must be writable for the collector's user"}

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/corehour/corehour/internal/durable"
 )
 
 const (
@@ -192,24 +194,8 @@ func (v *VerifiedFiles) save() {
 		data = binary.LittleEndian.AppendUint32(append(data, key[:]...), when)
 	}
 	data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
-	_ = replace(v.path, data) // without it the next command reads the files again
-}
-
-// replace need not outlive a loss of power.
-func replace(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	// Without it the next command reads the files again.
+	if os.MkdirAll(filepath.Dir(v.path), 0o700) == nil {
+		_ = durable.ReplaceShared(v.path, data, 0o600)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

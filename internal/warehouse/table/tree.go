@@ -191,7 +191,7 @@ func SetCurrent(root, name, sum string) error {
 	current := filepath.Join(root, currentName)
 	err := durable.SyncDir(filepath.Join(root, manifestDir))
 	if err == nil {
-		err = durable.Replace(current, []byte(name+" "+sum+"\n"))
+		err = durable.Replace(current, []byte(name+" "+sum+"\n"), 0o644)
 	}
 	if err != nil {
 		return warehouse.DiskError("replace", current, err)

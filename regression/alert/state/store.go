@@ -115,7 +115,7 @@ func (s *Store) Update(change func(*State) error) (err error) {
 
 // write replaces the file at once: who reads it meanwhile, or after a crash, finds
 // the one before or this one.
-func (s *Store) write(state *State) (err error) {
+func (s *Store) write(state *State) error {
 	sealed := *state
 	sealed.Checksum = noChecksum // before all that may spell the same
 	data, err := json.MarshalIndent(&sealed, "", " ")
@@ -124,21 +124,9 @@ func (s *Store) write(state *State) (err error) {
 	}
 	data = append(data, '\n')
 	data = bytes.Replace(data, []byte(noChecksum), []byte(checksum(data)), 1)
-	f, err := os.CreateTemp(s.dir, fileName+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("state: %w", err)
+	path := filepath.Join(s.dir, fileName)
+	if err := durable.ReplaceShared(path, data, 0o600); err != nil {
+		return fmt.Errorf("state: write %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("state: write %s: %w", filepath.Join(s.dir, fileName), err)
-			os.Remove(f.Name())
-		}
-	}()
-	if err := durable.Write(f, data); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), filepath.Join(s.dir, fileName)); err != nil {
-		return err
-	}
-	return syncDirectory(s.dir)
+	return nil
 }

@@ -10,11 +10,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/corehour/corehour/internal/durable"
 )
 
 const (
@@ -92,28 +93,11 @@ func Load(path string) ([]byte, error) {
 
 // Save replaces the state at once: after a crash at any moment the file holds the
 // old state or the new one.
-func Save(path string, state []byte) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+func Save(path string, state []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
-	aside := path + ".new" // one name, so that crashes leave one file at most
-	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(Encode(state))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(aside))
-	}
-	if err := os.Rename(aside, path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.Replace(path, Encode(state), 0o600)
 }
 
 // Refuse moves a file aside that is no state, and returns where to. There is one

@@ -33,7 +33,7 @@ func TestSaveAndLoad(t *testing.T) {
 func TestACrashWhileWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, Save(path, []byte("before")))
-	require.NoError(t, os.WriteFile(path+".new", Encode([]byte("half of what"))[:40], 0o600))
+	require.NoError(t, os.WriteFile(path+".tmp", Encode([]byte("half of what"))[:40], 0o600))
 	got, err := Load(path)
 	require.NoError(t, err)
 	assert.Equal(t, "before", string(got))
