@@ -256,3 +256,36 @@ func TestMethodCostIsTheRule(t *testing.T) {
 		}
 	}
 }
+
+// However many calls a process says it measured, they weigh as many as were counted.
+func TestMeasurementsWeighNoMoreThanCountedCalls(t *testing.T) {
+	const counted = 10
+	res := &methodspan.Resource{Service: "shop", Version: "1"}
+	for _, measured := range []int64{11, 1e6, methodspan.MostMeasured} {
+		at := fixture.Start.UnixNano()
+		row := methodspan.Row{Resource: res, Class: "cart", Method: "Add", Level: methodspan.LevelRaw, StartNS: at, EndNS: at + 1}
+		counts, sums := row, row
+		counts.Kind, counts.Calls = methodspan.KindCounts, counted
+		sums.Kind, sums.Measured, sums.CPUMeasured, sums.WallNS, sums.CPUNS, sums.P, sums.CPUP = methodspan.KindAggregate, measured, measured, measured, measured, 1, 1
+		rows := []methodspan.Row{counts, sums}
+		var cells weights.Cells
+		for i := range rows {
+			cells.Add(&rows[i])
+		}
+		w := cells.Weigh(&rows[1])
+		warehouse, err := query.Open(t.Context(), fixture.Write(t, fixture.Items("i", rows...)), query.Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer warehouse.Close()
+		got, err := warehouse.User(t.Context(), "SELECT w, w_wall FROM method_cost WHERE measured > 0", 2)
+		if err != nil || len(got.Rows) != 1 {
+			t.Fatal(got, err)
+		}
+		for _, x := range []float64{w.W, w.Wall, got.Rows[0][0].(float64), got.Rows[0][1].(float64)} {
+			if weighed := x * float64(measured); math.Abs(weighed-counted) > 1e-9*counted {
+				t.Errorf("%d measurements weigh %v calls, %d were counted", measured, weighed, counted)
+			}
+		}
+	}
+}
