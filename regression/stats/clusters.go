@@ -10,16 +10,6 @@ type Clusters struct {
 	NN, NX, XX float64
 }
 
-// Add adds the sums of other clusters.
-func (c *Clusters) Add(o Clusters) {
-	c.Count += o.Count
-	c.N += o.N
-	c.X += o.X
-	c.NN += o.NN
-	c.NX += o.NX
-	c.XX += o.XX
-}
-
 // Estimate is a value with its standard error. DF are the degrees of freedom
 // that the standard error has.
 type Estimate struct {
@@ -39,15 +29,6 @@ func (c Clusters) Mean() (Estimate, bool) {
 	squares := math.Max(0, c.XX-2*m*c.NX+m*m*c.NN)
 	k := float64(c.Count)
 	return Estimate{Value: m, SE: math.Sqrt(k/(k-1)*squares) / c.N, DF: k - 1}, true
-}
-
-// Total is X, where N is known exactly and only the mean is estimated.
-func (c Clusters) Total() (Estimate, bool) {
-	m, ok := c.Mean()
-	if !ok {
-		return Estimate{Value: c.X}, false
-	}
-	return Estimate{Value: c.X, SE: m.SE * c.N, DF: m.DF}, true
 }
 
 // Relative is the standard error as a share of the value, infinite where the

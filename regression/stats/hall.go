@@ -2,51 +2,6 @@ package stats
 
 import "math"
 
-// Moments are Clusters with the sums of products of three, which say how skew the
-// clusters are. They add up.
-type Moments struct {
-	Clusters
-	NNN, NNX, NXX, XXX float64
-}
-
-// AddCluster adds one cluster of size n and quantity x.
-func (m *Moments) AddCluster(n, x float64) {
-	m.Count++
-	m.N += n
-	m.X += x
-	m.NN += n * n
-	m.NX += n * x
-	m.XX += x * x
-	m.NNN += n * n * n
-	m.NNX += n * n * x
-	m.NXX += n * x * x
-	m.XXX += x * x * x
-}
-
-// Add adds the sums of other clusters.
-func (m *Moments) Add(o Moments) {
-	m.Clusters.Add(o.Clusters)
-	m.NNN += o.NNN
-	m.NNX += o.NNX
-	m.NXX += o.NXX
-	m.XXX += o.XXX
-}
-
-// HallInterval is that of the ratio X/N.
-func (m Moments) HallInterval(level float64) (Estimate, Interval, bool) {
-	if m.Count < 2 || !(m.N > 0) {
-		return Estimate{}, Interval{}, false
-	}
-	r := m.X / m.N
-	total, interval, ok := Residuals{
-		Count:   m.Count,
-		Squares: math.Max(0, m.XX-2*r*m.NX+r*r*m.NN), // rounding may make it negative
-		Cubes:   m.XXX - 3*r*m.NXX + 3*r*r*m.NNX - r*r*r*m.NNN,
-	}.HallInterval(m.X, level)
-	mean := Estimate{Value: r, SE: total.SE / m.N, DF: total.DF}
-	return mean, Interval{interval.Low / m.N, interval.High / m.N}, ok
-}
-
 // Residuals are sums over clusters of powers of what each differs from its
 // expectation. They say how far off a total is whose own sum of residuals is 0.
 type Residuals struct {

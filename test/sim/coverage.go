@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
-
-	"github.com/corehour/corehour/regression/stats"
 )
 
 // Cost is a distribution of the CPU time of a call.
@@ -65,13 +63,12 @@ func Cover(costs []Cost, sizes []int, trials int, seed uint64) [][]Coverage {
 
 func cover(cost Cost, size, trials int, r *rand.Rand) Coverage {
 	var c Coverage
-	each := 100 / float64(trials)
+	each, sample := 100/float64(trials), make([]float64, size)
 	for range trials {
-		var m stats.Moments
-		for range size {
-			m.AddCluster(1, cost.draw(r))
+		for i := range sample {
+			sample[i] = cost.draw(r)
 		}
-		estimate, interval, _ := m.HallInterval(0.95)
+		estimate, interval := hall(sample, 0.95)
 		if math.Abs(estimate.Value-cost.Mean) <= 1.959964*estimate.SE {
 			c.Normal += each
 		}

@@ -30,7 +30,7 @@ func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated 
 	r := source(seed, uint64(size*10+history), "gate "+cost.Name)
 	var printed, covered, refused, lower float64
 	for range trials {
-		var m stats.Moments
+		var drawn []float64
 		sample := stats.Sample{Calls: 1e9, Records: float64(size)}
 		if byTail {
 			sample.Octaves = stats.Octaves{}
@@ -39,7 +39,7 @@ func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated 
 			for range size {
 				x := cost.draw(r)
 				if day == 0 {
-					m.AddCluster(1, x)
+					drawn = append(drawn, x)
 				}
 				sample.Powers.Add(stats.Powers{N: 1, X: x, XX: x * x, XXX: x * x * x})
 				if byTail {
@@ -47,7 +47,7 @@ func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated 
 				}
 			}
 		}
-		_, interval, _ := m.HallInterval(0.95)
+		_, interval := hall(drawn, 0.95)
 		if stats.TailGate(sample) {
 			printed++
 			if interval.Low <= cost.Mean && cost.Mean <= interval.High {
@@ -55,7 +55,7 @@ func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated 
 			}
 		} else {
 			refused++
-			if _, wide, _ := m.HallInterval(0.99); wide.Low <= cost.Mean {
+			if _, wide := hall(drawn, 0.99); wide.Low <= cost.Mean {
 				lower++
 			}
 		}

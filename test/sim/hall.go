@@ -1,0 +1,19 @@
+package sim
+
+import "github.com/corehour/corehour/regression/stats"
+
+// hall is the mean of a sample with Hall's interval.
+func hall(sample []float64, level float64) (stats.Estimate, stats.Interval) {
+	n, total := float64(len(sample)), 0.0
+	for _, x := range sample {
+		total += x
+	}
+	r := stats.Residuals{Count: int64(len(sample))}
+	for _, x := range sample {
+		d := x - total/n
+		r.Squares += d * d
+		r.Cubes += d * d * d
+	}
+	e, interval, _ := r.HallInterval(total, level)
+	return stats.Estimate{Value: e.Value / n, SE: e.SE / n, DF: e.DF}, stats.Interval{Low: interval.Low / n, High: interval.High / n}
+}
