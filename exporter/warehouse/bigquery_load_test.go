@@ -83,7 +83,7 @@ func TestBigQueryLoadFailures(t *testing.T) {
 	assert.Zero(t, r.metric("bigquery_spool_age"))
 	assert.Positive(t, r.metric("bigquery_loaded_rows"))
 	r.stop()
-	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.events)
+	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.reported())
 	failures := r.logs.FilterMessageSnippet("Loading into BigQuery fails").All()
 	require.Len(t, failures, 1)
 	assert.Contains(t, failures[0].ContextMap()["error"], "too many jobs (quotaExceeded)")

@@ -3,7 +3,9 @@ package warehouse
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,10 +21,24 @@ import (
 )
 
 // statusHost keeps what is reported about the component's health.
-type statusHost struct{ events []componentstatus.Status }
+type statusHost struct {
+	mu     sync.Mutex
+	events []componentstatus.Status
+}
 
 func (h *statusHost) GetExtensions() map[component.ID]component.Component { return nil }
-func (h *statusHost) Report(e *componentstatus.Event)                     { h.events = append(h.events, e.Status()) }
+
+func (h *statusHost) Report(e *componentstatus.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e.Status())
+}
+
+func (h *statusHost) reported() []componentstatus.Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.events)
+}
 
 // The component is well when it writes and uploads, whichever of the two works again first.
 func TestStatusIsThatOfAllParts(t *testing.T) {
@@ -64,24 +80,25 @@ func TestStatusIsThatOfAllParts(t *testing.T) {
 			require.NoError(t, os.Rename(dir+"-away", dir))
 		}
 		pass()
-		assert.Empty(t, host.events)
+		assert.Empty(t, host.reported())
 		away(true)
 		pass()
-		assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.events, "uploads fail")
+		assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.reported(), "uploads fail")
 		broken.Store(true)
 		pass()
 		away(false)
 		pass()
-		assert.NotContains(t, host.events, componentstatus.StatusOK, "writes fail")
+		assert.NotContains(t, host.reported(), componentstatus.StatusOK, "writes fail")
 		away(true)
 		pass()
 		broken.Store(false)
 		pass()
-		assert.NotContains(t, host.events, componentstatus.StatusOK, "uploads fail again")
+		assert.NotContains(t, host.reported(), componentstatus.StatusOK, "uploads fail again")
 		away(false)
 		pass()
-		require.Contains(t, host.events, componentstatus.StatusOK)
-		assert.Equal(t, componentstatus.StatusOK, host.events[len(host.events)-1])
+		require.Contains(t, host.reported(), componentstatus.StatusOK)
+		reported := host.reported()
+		assert.Equal(t, componentstatus.StatusOK, reported[len(reported)-1])
 		r.stop()
 		balanced(t, totalsOf(r.in...), bucketTotals(t, cfg.Bucket.Get().URL))
 	})

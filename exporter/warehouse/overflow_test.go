@@ -194,7 +194,7 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 					require.Len(t, batches, 5-r.small(t))
 					assert.Equal(t, batches[0], batches[1])
 					assert.Equal(t, batches[0], batches[3])
-					assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.events)
+					assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.reported())
 					assert.EqualValues(t, 3, r.metric("write_failures"))
 					assert.EqualValues(t, len(storedRows(t, r.cfg.Path)), r.metric("rows_written"))
 					assert.Zero(t, r.metric("duplicate_rows"))
