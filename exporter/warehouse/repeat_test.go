@@ -122,7 +122,7 @@ func TestRepeatsOfGivenUpRequests(t *testing.T) {
 	assert.InDelta(t, rows, r.metric("duplicate_rows"), 0)
 	assert.Zero(t, r.metric("fold_lost"))
 	assert.Zero(t, r.metric("rows_refused"))
-	assert.Empty(t, r.unknown.ids, "a write has settled them")
+	assert.Empty(t, r.items.items, "a write has settled them")
 }
 
 // What an earlier run has left in a stored queue is sent again by a sender that had no

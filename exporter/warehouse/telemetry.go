@@ -137,7 +137,7 @@ func (t *telemetry) observe(w *warehouseExporter) error {
 		return err
 	}
 	if err := t.builder.RegisterExporterWarehouseOldestUnflushedAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-		o.Observe(w.inFlight.age(time.Now()).Seconds())
+		o.Observe(w.items.age(time.Now()).Seconds())
 		return nil
 	}); err != nil {
 		return err

@@ -40,8 +40,7 @@ type warehouseExporter struct {
 	sink      atomic.Pointer[warehouse.Store]
 	host      component.Host
 
-	inFlight *inFlightItems
-	unknown  unknownOutcomes
+	items    *itemTable
 	overflow *overflowTable
 	writer   writer
 	health   health
@@ -68,7 +67,7 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 	w := &warehouseExporter{
 		cfg: cfg, logger: set.Logger, telemetry: t, open: open,
 		converter: methodspan.NewConverter(),
-		inFlight:  newInFlightItems(),
+		items:     newItemTable(),
 		overflow:  newOverflowTable(cfg.Fold.MaxCells),
 		stopping:  make(chan struct{}),
 
@@ -179,15 +178,15 @@ func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces)
 		ids := idsOf(req.items)
 		err = w.inner.ConsumeTraces(withRequest(ctx, req), ptrace.NewTraces())
 		if err == nil {
-			w.inFlight.accept(ids...)
+			w.items.accept(ids...)
 			continue
 		}
 		w.telemetry.offerRefused(refusalOf(err))
 		if w.cfg.OnFull == Reject && i == 0 {
-			w.inFlight.release(ids...)
+			w.items.release(ids...)
 			return err
 		}
-		items, duplicates := w.inFlight.moveRefusedToOverflow(req.items, now)
+		items, duplicates := w.items.aggregateRefused(req.items, now)
 		w.countDuplicates(duplicates)
 		w.aggregateOverflow(items, causeRefused)
 	}
@@ -202,14 +201,14 @@ func (w *warehouseExporter) fresh(req *request, now time.Time) (*request, error)
 	left := req.items[:0]
 	rows := 0
 	for _, item := range req.items {
-		if w.inFlight.admit(item.ID, now) {
+		if w.items.admit(item.ID, now) {
 			left = append(left, item)
 			rows += len(item.Rows)
 			continue
 		}
 		mine := func(other methodspan.Item) bool { return other.ID == item.ID }
-		if w.cfg.OnFull == Reject && w.inFlight.offered(item.ID) && !slices.ContainsFunc(left, mine) {
-			w.inFlight.release(idsOf(left)...)
+		if w.cfg.OnFull == Reject && w.items.mayBeRefused(item.ID) && !slices.ContainsFunc(left, mine) {
+			w.items.release(idsOf(left)...)
 			return nil, errOffered
 		}
 		w.telemetry.duplicates(len(item.Rows))
@@ -243,16 +242,16 @@ func (w *warehouseExporter) aggregateOverflow(items []methodspan.Item, cause str
 	left := make([]methodspan.Item, 0, len(items))
 	for _, item := range items {
 		// In this order: an unknown outcome is resolved once the store knows it.
-		if w.unknown.has(item.ID) || s.Committed(item.ID) {
+		if w.items.mayBeStored(item.ID) || s.Committed(item.ID) {
 			w.telemetry.duplicates(len(item.Rows))
-			w.inFlight.remove(item.ID)
+			w.items.remove(item.ID)
 			continue
 		}
 		left = append(left, item)
 	}
 	result := w.overflow.addItems(left)
 	w.telemetry.overflowed(result, cause)
-	w.inFlight.remove(result.forgotten...)
+	w.items.remove(result.forgotten...)
 }
 
 func idsOf(items []methodspan.Item) []string {

@@ -25,13 +25,6 @@ type writer struct {
 	// drained is the overflow item that goes with every write until it is stored.
 	// It keeps its id and its rows, because the outcome of a write may be unknown.
 	drained *methodspan.Item
-	// unknownItems are the items of the last attempt that were not stored before, if its
-	// outcome is unknown. The next attempt resolves them: what then is a duplicate was
-	// stored by the last.
-	unknownItems map[string]bool
-	// refused are rows of items, by their ids, that the store refused in attempts which
-	// then failed. They are counted, and not among what else of their items is stored.
-	refused map[string]int
 	// recycles: the store keeps nothing of rows that it has written.
 	recycles bool
 }
@@ -73,14 +66,14 @@ var (
 // deliver writes items, together with the overflow item, until that is done, or
 // the retries are used up, or a shutdown's deadline is past.
 func (w *writer) deliver(items []methodspan.Item) error {
-	items, duplicates := w.inFlight.moveToWriter(items, time.Now())
+	items, duplicates := w.items.startWriting(items, time.Now())
 	w.countDuplicates(duplicates)
 	pause := newPause(w.cfg.Retry, w.stopping)
 	batch := w.withOverflow(items)
 	var err error
 	for w.run.Err() == nil {
 		if err = w.attempt(w.run, batch); err == nil {
-			w.inFlight.remove(idsOf(items)...)
+			w.items.remove(idsOf(items)...)
 			if w.recycles {
 				w.converter.Recycle(items)
 			}
@@ -104,20 +97,19 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 	rows := 0
 	for _, item := range items {
 		switch {
-		case unsettled(item.ID) && w.unknownItems[item.ID]:
+		case unsettled(item.ID) && w.items.isUnsettled(item.ID):
 			unknown = append(unknown, item)
-			rows += w.notRefused(&item)
-		case w.unknownItems[item.ID] && committed(item.ID): // by an attempt that then failed
-			w.telemetry.written(w.notRefused(&item), 0)
-			w.inFlight.remove(item.ID)
+			rows += w.items.notRefused(&item)
+		case w.items.isUnsettled(item.ID) && committed(item.ID): // by an attempt that then failed
+			w.telemetry.written(w.items.notRefused(&item), 0)
+			w.items.remove(item.ID)
 		default:
 			left = append(left, item)
 		}
 	}
 	if len(unknown) > 0 {
 		w.telemetry.unknown(rows)
-		w.unknown.addIDs(idsOf(unknown)...)
-		w.inFlight.remove(idsOf(unknown)...)
+		w.items.giveUp(idsOf(unknown)...)
 		err = errors.Join(errGivenUp, err)
 	}
 	if len(left) > 0 {
@@ -125,7 +117,7 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 		if w.run.Err() != nil {
 			cause = causeShutdown
 		}
-		w.inFlight.moveUnwrittenToOverflow(left, time.Now())
+		w.items.set(aggregated, time.Now(), idsOf(left)...)
 		w.aggregateOverflow(left, cause)
 		err = errors.Join(errAggregated, err)
 	}
@@ -138,10 +130,10 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 // withOverflow adds the overflow item to items.
 func (w *writer) withOverflow(items []methodspan.Item) []methodspan.Item {
 	if w.drained == nil {
-		w.drained = w.overflow.drain()
-	}
-	if w.drained == nil {
-		return items
+		if w.drained = w.overflow.drain(); w.drained == nil {
+			return items
+		}
+		w.items.set(atWriter, time.Now(), w.drained.ID)
 	}
 	return append(items[:len(items):len(items)], *w.drained)
 }
@@ -156,33 +148,26 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	w.report(failure)
 	w.reportRefused(&res, refused)
 	if errors.Is(failure, warehouse.ErrUnknown) {
-		before := w.unknownItems
-		w.unknownItems = make(map[string]bool, len(batch))
-		for i := range batch {
-			if id := batch[i].ID; unstored[i] || before[id] {
-				w.unknownItems[id] = true
-			}
-		}
+		w.items.unsettle(batch, unstored)
 	}
 	if failure != nil {
 		return failure
 	}
-	w.unknown.clear()
 	rows := res.Rows
 	for _, i := range res.Duplicates {
-		if w.unknownItems[batch[i].ID] {
-			rows += w.notRefused(&batch[i])
+		if w.items.isUnsettled(batch[i].ID) {
+			rows += w.items.notRefused(&batch[i])
 		} else {
 			w.telemetry.duplicates(len(batch[i].Rows))
 		}
 	}
-	w.unknownItems, w.refused = nil, nil
+	w.items.settle()
 	w.telemetry.written(rows, res.Bytes)
 	if w.drained != nil {
 		if res.Refused[warehouse.FoldConflict] > 0 {
 			w.lose(w.inDrained(), errOverflowConflict)
 		}
-		w.inFlight.remove(w.drained.Folds...)
+		w.items.remove(append(w.drained.Folds, w.drained.ID)...)
 		w.drained = nil
 	}
 	return nil
@@ -197,15 +182,9 @@ func (w *writer) reportRefused(res *warehouse.Result, refused []*warehouse.RowEr
 		w.logger.Warn(msgRefused+": the warehouse never takes them.", zap.Error(refused[0]))
 	}
 	for id, n := range res.RefusedOf {
-		if w.refused == nil {
-			w.refused = map[string]int{}
-		}
-		w.refused[id] += n
+		w.items.refuse(id, n)
 	}
 }
-
-// notRefused returns how many rows of an item an attempt that failed has stored, or may have.
-func (w *writer) notRefused(item *methodspan.Item) int { return len(item.Rows) - w.refused[item.ID] }
 
 // unstored reports for each item whether it is not stored yet. An overflow item counts as
 // stored, too, if all items in it are.

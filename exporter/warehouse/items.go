@@ -1,0 +1,276 @@
+package warehouse
+
+import (
+	"sync"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// itemTable follows each item from its admission until it is stored or given up, as drawn in
+// the comment of the package. It is bounded by what may be queued and aggregated, and by
+// maxGivenUp.
+type itemTable struct {
+	mu    sync.Mutex
+	items map[string]*item
+	order []*item // oldest first; those that are gone are dropped lazily
+	// open: some items have an outcome that a write is to settle.
+	open    bool
+	givenUp int
+}
+
+type item struct {
+	at    time.Time
+	state itemState
+	// unsettled: the last attempt to write it may have stored it, and none before did. What
+	// the next attempt then calls a duplicate was stored by the last.
+	unsettled bool
+	// givenUp while it was unsettled. It may turn out to be stored: an aggregate that holds
+	// another copy of it could not be stored then. The next write that succeeds settles it.
+	givenUp bool
+	// refused are the rows that the store refused in attempts which then failed. They are
+	// counted, and not among what else of the item is stored.
+	refused int
+}
+
+// itemState says where an item is.
+type itemState int
+
+const (
+	offered itemState = iota // to the queue, which may still refuse it
+	queued
+	atWriter
+	aggregated // in the overflow table
+	gone
+)
+
+// maxGivenUp bounds the ids kept while a store is unreachable for long. Mostly these are the
+// items of one write.
+const maxGivenUp = 65_536
+
+func newItemTable() *itemTable { return &itemTable{items: map[string]*item{}} }
+
+// admit adds an item and reports whether it is new.
+func (t *itemTable) admit(id string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if it := t.items[id]; it != nil && it.state != gone {
+		return false
+	}
+	t.put(id, offered, now)
+	return true
+}
+
+// mayBeRefused reports whether the queue may still refuse an item.
+func (t *itemTable) mayBeRefused(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	it := t.items[id]
+	return it != nil && it.state == offered
+}
+
+// accept records that the queue has accepted items.
+func (t *itemTable) accept(ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		if it := t.items[id]; it != nil && it.state == offered {
+			it.state = queued
+		}
+	}
+}
+
+// put gives an item a state. One that was gone begins again, with what is open of it.
+func (t *itemTable) put(id string, state itemState, now time.Time) {
+	it := t.items[id]
+	if it == nil || it.state == gone {
+		again := &item{at: now}
+		if it != nil {
+			again.unsettled, again.givenUp, again.refused = it.unsettled, it.givenUp, it.refused
+		}
+		it = again
+		t.items[id] = it
+		t.order = append(t.order, it)
+	}
+	it.state = state
+}
+
+// startWriting moves items from the queue to the writer. Duplicates are those of which
+// another copy is there or in the overflow table.
+func (t *itemTable) startWriting(items []methodspan.Item, now time.Time) (fresh, duplicates []methodspan.Item) {
+	return t.move(items, atWriter, now)
+}
+
+// aggregateRefused moves items that the queue has refused to the overflow table. Duplicates
+// are those of which another copy is at the writer or in the table.
+func (t *itemTable) aggregateRefused(items []methodspan.Item, now time.Time) (fresh, duplicates []methodspan.Item) {
+	return t.move(items, aggregated, now)
+}
+
+func (t *itemTable) move(items []methodspan.Item, to itemState, now time.Time) (moved, left []methodspan.Item) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, i := range items {
+		if it := t.items[i.ID]; it != nil && (it.state == atWriter || it.state == aggregated) {
+			left = append(left, i)
+			continue
+		}
+		t.put(i.ID, to, now)
+		moved = append(moved, i)
+	}
+	return moved, left
+}
+
+// set gives items a state, whatever they had.
+func (t *itemTable) set(state itemState, now time.Time, ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		t.put(id, state, now)
+	}
+}
+
+// release ends items that the queue has refused, so that they may be sent again.
+func (t *itemTable) release(ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		if it := t.items[id]; it != nil && (it.state == offered || it.state == queued) {
+			t.end(id, it)
+		}
+	}
+	t.trim()
+}
+
+// remove ends items that are stored, lost, or given up.
+func (t *itemTable) remove(ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		if it := t.items[id]; it != nil && it.state != gone {
+			t.end(id, it)
+		}
+	}
+	t.trim()
+}
+
+// end ends an item. What is open of it stays, as long as there is room.
+func (t *itemTable) end(id string, it *item) {
+	it.state = gone
+	if !it.givenUp {
+		delete(t.items, id)
+	}
+}
+
+// giveUp ends items of which it is unknown whether they are stored.
+func (t *itemTable) giveUp(ids ...string) {
+	t.mu.Lock()
+	for _, id := range ids {
+		if it := t.items[id]; it != nil && !it.givenUp && t.givenUp < maxGivenUp {
+			it.givenUp, t.open = true, true
+			t.givenUp++
+		}
+	}
+	t.mu.Unlock()
+	t.remove(ids...)
+}
+
+// mayBeStored reports whether an item was given up and may turn out to be stored.
+func (t *itemTable) mayBeStored(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	it := t.items[id]
+	return it != nil && it.givenUp
+}
+
+// unsettle records that an attempt may have stored those items of its batch that were not
+// stored before.
+func (t *itemTable) unsettle(batch []methodspan.Item, unstored []bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	inBatch := make(map[*item]bool, len(batch))
+	for i := range batch {
+		if it := t.items[batch[i].ID]; it != nil {
+			inBatch[it] = true
+			it.unsettled = it.unsettled || unstored[i]
+		}
+	}
+	if t.open {
+		for _, it := range t.items {
+			it.unsettled = it.unsettled && inBatch[it]
+		}
+	}
+	t.open = true
+}
+
+// isUnsettled reports whether the last attempt to write an item may have stored it.
+func (t *itemTable) isUnsettled(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	it := t.items[id]
+	return it != nil && it.unsettled
+}
+
+// refuse adds rows of an item that the store refused.
+func (t *itemTable) refuse(id string, rows int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if it := t.items[id]; it != nil {
+		it.refused += rows
+		t.open = true
+	}
+}
+
+// notRefused returns how many rows of an item an attempt that failed has stored, or may have.
+func (t *itemTable) notRefused(i *methodspan.Item) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if it := t.items[i.ID]; it != nil {
+		return len(i.Rows) - it.refused
+	}
+	return len(i.Rows)
+}
+
+// settle records that a write has succeeded: the store knows now what it has.
+func (t *itemTable) settle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.open {
+		return
+	}
+	for id, it := range t.items {
+		it.unsettled, it.givenUp, it.refused = false, false, 0
+		if it.state == gone {
+			delete(t.items, id)
+		}
+	}
+	t.open, t.givenUp = false, 0
+}
+
+// trim drops items that are gone from the front, and from everywhere once most are.
+func (t *itemTable) trim() {
+	n := 0
+	for n < len(t.order) && t.order[n].state == gone {
+		n++
+	}
+	t.order = t.order[n:]
+	if len(t.order) > 2*len(t.items)+1024 {
+		left := make([]*item, 0, len(t.items))
+		for _, it := range t.order {
+			if it.state != gone {
+				left = append(left, it)
+			}
+		}
+		t.order = left
+	}
+}
+
+// age returns the age of the oldest item, 0 if there is none.
+func (t *itemTable) age(now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.order) == 0 {
+		return 0
+	}
+	return now.Sub(t.order[0].at)
+}
