@@ -60,7 +60,7 @@ demo: build ## Build everything and show how a bad deployment is found (about tw
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
 		case $$module in deploy|test/*) fresh=-count=1;; *) fresh=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
