@@ -105,6 +105,15 @@ func TestRegress(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound || len(found.Alerts) != 1 {
 		t.Fatalf("%v %+v", err, r)
 	}
+	var lists map[string]any
+	if err := json.Unmarshal([]byte(r.stdout), &lists); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{"alerts", "accepted", "silenced", "comparisons", "not_compared"} {
+		if _, ok := lists[list].([]any); !ok {
+			t.Errorf("%s is %v, no list", list, lists[list])
+		}
+	}
 	alert := found.Alerts[0]
 	for _, field := range []string{
 		"schema", "id", "kind", "service", "environment", "class", "method", "signature", "base_version", "head_version",

@@ -51,7 +51,7 @@ func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule
 	if err != nil {
 		return nil, err
 	}
-	f.NotCompared = slices.Concat(f.NotCompared, skips, few)
+	f.NotCompared = append(append(f.NotCompared, skips...), few...) // no null in JSON
 	for _, c := range comparisons {
 		f.Comparisons = append(f.Comparisons, c)
 		f.Alerts = append(f.Alerts, c.Alerts...)
