@@ -138,7 +138,7 @@ func TestDaysStayForEver(t *testing.T) {
 		!strings.Contains(warned[1], "expires at 2030-01-01T00:00:00Z with all its rows") {
 		t.Errorf("%q", warned)
 	}
-	// An account that may not change the table is told.
+	// An account that may not change the table is warned.
 	s.Drop(dataset, bigquery.TableName)
 	s.OnREST = func(method, _ string) int {
 		if method == http.MethodPatch {

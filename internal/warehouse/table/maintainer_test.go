@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/internal/warehouse/rowtest"
 )
 
 func openMaintainer(t testing.TB, root string, o Options) *Maintainer {
@@ -83,6 +85,24 @@ func TestMaintenanceBesideTheWriter(t *testing.T) {
 		t.Errorf("ids were forgotten: %+v", res)
 	}
 	wantStored(t, "after a start", root, all...)
+}
+
+// Of random rows in several files one file is made that has them all.
+func TestMergeOfRandomRows(t *testing.T) {
+	for seed := range uint64(4) {
+		root := t.TempDir()
+		w := openWriter(t, root, Options{})
+		all := rowtest.RandomItems(rand.New(rand.NewPCG(seed, 3)), 6, 50, seed%2 == 0)
+		for _, it := range all {
+			write(t, w, it)
+		}
+		w.Close()
+		merged, err := mergeDate(openMaintainer(t, root, Options{}), 0)
+		if err != nil || merged.Rows != int64(len(all)*50) {
+			t.Errorf("seed %d: %+v: %v", seed, merged, err)
+		}
+		wantStored(t, fmt.Sprint("seed ", seed), root, all...)
+	}
 }
 
 // What was taken out is deleted when its grace is over, by the next maintenance.

@@ -42,10 +42,21 @@ func TestFilesOfVersionOne(t *testing.T) {
 	var said []int64
 	for _, f := range s.Files {
 		rows, err := pq.ReadFile[struct {
-			EndNS int64 `parquet:"end_ns"` // required
+			EndNS int64 `parquet:"end_ns"`
 		}](f.Path)
 		if err != nil {
 			t.Fatal(err)
+		}
+		data, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := pq.OpenFile(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if leaf, ok := file.Schema().Lookup("end_ns"); !ok || !leaf.Node.Required() {
+			t.Fatal("end_ns is not required")
 		}
 		for _, r := range rows {
 			said = append(said, r.EndNS)
