@@ -81,6 +81,7 @@ check-bigquery-sql: ## Check the statements for BigQuery with an analyzer (the f
 generate: ## Regenerate the distribution's sources and the components' metadata.
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-get-modules --skip-strict-versioning=false
 	@cp _ocb/*.go cmd/corehour-collector/ && gofmt -w cmd/corehour-collector/*.go
+	@$(GO) generate ./internal/instrument
 	@for dir in $(GENERATED); do (cd $$dir && $(GO) tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml); done
 
 generate-check: ## Fail if the generated files are not what generating gives.

@@ -202,7 +202,8 @@ func (e *engine) install() error {
 		registry.engine = nil
 		return fmt.Errorf("corehour: Start: %w", err)
 	}
-	if on == 0 && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
+	awaited := e.namedOnly && (e.policy.file != nil || e.rateEndpoints != nil) // the packages that declare methods follow
+	if on == 0 && !awaited && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
 		messages.logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
 	}
 	e.startWorker(e.controlLoop)

@@ -64,14 +64,21 @@ func NewMethod(name string, options ...MethodOption) *Method {
 		}
 		return m
 	}
-	m := &Method{name: name, normal: normalName(name), options: wanted, tailFrom: never}
+	m := new(Method)
+	m.register(name, wanted)
+	return m
+}
+
+// register makes the method known by its name, unless the name is taken. registry.mu is held.
+func (m *Method) register(name string, wanted methodOptions) {
+	m.name, m.normal, m.options, m.tailFrom = name, normalName(name), wanted, never
 	for _, fault := range wanted.faults {
 		messages.logf("method %q: %s", name, fault)
 	}
-	if len(registry.ordered) >= maxMethods || name == "" {
+	if len(registry.ordered) >= maxMethods || name == "" || registry.byName[name] != nil {
 		registry.refused++
 		messages.logf("method %q stays off: %s", name, refusal(name))
-		return m
+		return
 	}
 	m.prepare()
 	registry.byName[name] = m
@@ -79,12 +86,14 @@ func NewMethod(name string, options ...MethodOption) *Method {
 	if registry.engine != nil {
 		registry.engine.updatePlan(m)
 	}
-	return m
 }
 
 func refusal(name string) string {
 	if name == "" {
 		return "a method needs a name"
+	}
+	if registry.byName[name] != nil {
+		return "it has a probe already"
 	}
 	return fmt.Sprintf("a program may have %d methods", maxMethods)
 }

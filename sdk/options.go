@@ -37,6 +37,8 @@ type config struct {
 	// read.
 	methodFileAsked bool
 	strictMethods   bool
+	builtMethodFile string // the text of one that was compiled in, used where methodFile names none
+	namedOnly       bool   // methods are off unless the file or a collector names them
 
 	interval   time.Duration // of counts
 	flushEvery time.Duration

@@ -16,14 +16,16 @@ import (
 type policy struct {
 	defaults settings
 	file     *methodfile.File // nil = none
+	named    bool             // methods are off unless an entry is for them
 	strict   bool             // faults of the file are errors of Start
 	rates    *rateTable       // nil = none, or no longer fresh
 }
 
 // newPolicy reads the method file that w follows; nil = there is none.
 func newPolicy(c config, w *methodWatch) (policy, error) {
-	p := policy{defaults: c.defaults, strict: c.strictMethods}
+	p := policy{defaults: c.defaults, strict: c.strictMethods, named: c.namedOnly}
 	if w == nil {
+		p.file = c.builtFile()
 		return p, nil
 	}
 	file, err := w.first()
@@ -47,13 +49,16 @@ func (p *policy) settingsFor(m *Method) settings {
 	if !entered {
 		filed.apply(&s)
 	}
-	if p.rates != nil {
+	if p.rates != nil && (entered || !p.named) {
 		p.rates.fallback.apply(&s)
 		if p.rates.fallback.rate != nil {
 			s.rate = bounds.hold(s.rate)
 		}
 	}
 	if entered {
+		if p.named && s.mode == Off {
+			s.mode = Sample
+		}
 		filed.apply(&s)
 	}
 	own.apply(&s)

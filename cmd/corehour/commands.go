@@ -73,6 +73,7 @@ func newRoot() *cobra.Command {
 			newRegressCommand(), newAcceptCommand(), newDriftCommand(), newCostCommand(), newExplainCommand(), newReportCommand(), newSQLCommand(),
 		}},
 		{"WAREHOUSE", []*cobra.Command{newCheckCommand(), newPricesCommand(), newCompactCommand()}},
+		{"PROGRAMS WITHOUT SOURCE CHANGES", []*cobra.Command{newGoCommand(), newProbesCommand()}},
 		{"OTHER COMMANDS", []*cobra.Command{newDemoCommand(), newLintCommand(), newCompletionCommand(), newVersionCommand(), newManCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
@@ -129,6 +130,9 @@ func canonicalArgs(root *cobra.Command, args []string) []string {
 	if cmd == nil {
 		return args
 	}
+	if cmd.Name() == "go" {
+		return append(args[:1], goArgs(cmd.Flags(), args[1:])...)
+	}
 	for i := 1; i < len(args) && args[i] != "--"; i++ {
 		name, isFlag := strings.CutPrefix(args[i], "-")
 		if !isFlag || name == "" {
@@ -156,7 +160,7 @@ func commandOf(root *cobra.Command, name string) *cobra.Command {
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
-	if slices.Contains([]string{"build", "probes", "tree", "ui"}, name) {
+	if slices.Contains([]string{"tree", "ui"}, name) {
 		return fmt.Errorf("%q is reserved for a later release", name)
 	}
 	var names []string

@@ -154,3 +154,14 @@ func (r *Rule) Names() (name, match string) {
 	}
 	return methodspan.Function{Class: r.class, Method: r.method}.Full(), ""
 }
+
+// Measures reports whether the rule has calls timed, of methods that nothing else names.
+func (r *Rule) Measures() bool {
+	return r.Mode == ModeAggregate || r.Mode != ModeOff && r.Rate > 0
+}
+
+// Single reports whether the rule names one method.
+func (r *Rule) Single() bool { return r.Index >= 0 && !r.isPrefix && r.method != "*" }
+
+// Foreign reports whether the rule is for a method of a language with signatures.
+func (r *Rule) Foreign() bool { return r.signature != "" }

@@ -1,4 +1,4 @@
-//go:build linux && gc && !purego
+//go:build linux && gc && !purego && !corehour_overlay
 
 #include "textflag.h"
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/corehour/corehour/internal/instrument"
+	"github.com/corehour/corehour/regression/output"
+)
+
+func newGoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "go [flags] build|run|test|install [go flags] [packages]",
+		Short: "Build a Go program with a probe in every function",
+		Long: `Runs the go command with probes compiled in: the source and go.mod stay as they are. Without --methods
+every function of the main module gets a probe that the compiler does not inline, and the program
+measures nothing until it runs with COREHOUR_SAMPLE=0.01 (or corehour exec). With it, the functions
+that its entries name get one, and the rates of the file hold from the start. See docs/instrument.md.`,
+		Example: `  corehour go build -o shop ./cmd/shop
+  corehour go --methods methods.json test ./...
+  corehour go --dry-run build ./cmd/shop`,
+		Annotations:       exits("0 built; other codes are those of the go command\n2 failed before the go command ran"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	var s instrument.Settings
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&s.Methods, "methods", "", "method `file` that names what gets a probe; it is compiled in")
+	f.BoolVar(&s.DryRun, "dry-run", false, "print each function, and whether it would get a probe; build nothing")
+	f.BoolVar(&s.Diff, "diff", false, "print how the files would change; build nothing")
+	f.BoolVar(&s.Exact, "exact", false, "ask the compiler which functions it inlines, which builds once more, instead of an estimate")
+	f.BoolVar(&s.Quiet, "quiet", false, "print no summary")
+	return withWork(cmd, func(_ context.Context, stdout, stderr io.Writer) (int, error) {
+		// An interrupt is for the go command, and what it runs: its end is ours.
+		return instrument.Run(context.Background(), s, f.Args(), stdout, stderr)
+	})
+}
+
+// goArgs ends our own flags before the verb of the go command, whose flags are its own.
+func goArgs(flags *pflag.FlagSet, args []string) []string {
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			return slices.Insert(slices.Clone(args), i, "--")
+		}
+		name, _, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if f := flags.Lookup(name); f != nil && f.NoOptDefVal == "" && !given {
+			i++
+		}
+	}
+	return args
+}
+
+func newProbesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "probes [flags] BINARY",
+		Short: "List the functions of a binary that have a probe",
+		Long: `Lists what corehour go build compiled into a binary, for any platform, stripped or not: the name of
+each function with a probe, as method files and tables have it.`,
+		Example:     `  corehour probes ./shop`,
+		Annotations: exits("0 listed\n1 the binary has no probes\n2 failed: not readable"),
+	}
+	f := cmd.Flags()
+	return withWork(cmd, func(_ context.Context, stdout, stderr io.Writer) (int, error) {
+		if f.NArg() != 1 {
+			return exitFailed, fmt.Errorf("want one BINARY, found %d arguments", f.NArg())
+		}
+		probes, err := instrument.Probes(f.Arg(0))
+		if err != nil {
+			return exitFailed, err
+		}
+		if len(probes) == 0 {
+			fmt.Fprintf(stderr, "%s has no probes: build it with corehour go build\n", output.Printable(f.Arg(0)))
+			return exitFound, nil
+		}
+		var b strings.Builder
+		for _, p := range probes {
+			b.WriteString(output.Printable(p.Name))
+			if p.WallOnly {
+				b.WriteString("  wall time only")
+			}
+			b.WriteByte('\n')
+		}
+		_, err = io.WriteString(stdout, b.String())
+		return exitNothing, err
+	})
+}

@@ -1,0 +1,111 @@
+package instrument
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+// choice is what gets a probe, and what was said about it.
+type choice struct {
+	packages []*found // whose files change
+	probes   int
+	probed   int            // packages with probes
+	left     map[string]int // functions without a probe, by reason
+	notes    []string       // each fault of the method file, once
+}
+
+// choose gives probes to the functions of the packages. Without a method file, or where its
+// defaults say that methods are measured, every function gets one that the compiler does not
+// inline; else those that entries name. An entry for one method overrides the inlining.
+func choose(all []*found, file *methodfile.File, others []string) *choice {
+	c := &choice{left: map[string]int{}}
+	used := map[int]bool{}
+	for _, k := range all {
+		everything := !k.pkg.vendored && (file == nil || file.Default.Measures())
+		next := 0
+		for _, s := range k.sources {
+			for _, f := range s.functions {
+				rule, named := ruleOf(file, f)
+				if named {
+					used[rule.Index] = true
+				}
+				switch {
+				case f.reason != "":
+					if named && rule.Single() {
+						c.notes = append(c.notes, fmt.Sprintf("methods[%d]: %s stays without probe: %s", rule.Index, f.name, f.reason))
+					}
+				case !named && !everything:
+					f.reason = notNamed
+				case f.inline && !(named && rule.Single()):
+					f.reason = inlinable
+				default:
+					f.index = next
+					next++
+					c.probes++
+					continue
+				}
+				if !k.pkg.vendored {
+					c.left[f.reason]++
+				}
+			}
+		}
+		if len(k.unparsed) > 0 {
+			c.left[unparsed] += len(k.unparsed)
+		}
+		if next > 0 {
+			c.probed++
+		}
+		if slices.ContainsFunc(k.sources, (*source).changed) {
+			c.packages = append(c.packages, k)
+		}
+	}
+	if file != nil {
+		c.notes = append(c.notes, unused(all, file, used, others)...)
+	}
+	return c
+}
+
+func ruleOf(file *methodfile.File, f *function) (*methodfile.Rule, bool) {
+	if file == nil {
+		return nil, false
+	}
+	return file.Lookup(f.normal)
+}
+
+// unused names the entries that fit no function of the build. Those with a signature are for
+// other languages.
+func unused(all []*found, file *methodfile.File, used map[int]bool, others []string) []string {
+	var names []string
+	for _, k := range all {
+		for _, s := range k.sources {
+			for _, f := range s.functions {
+				names = append(names, f.normal.Full())
+			}
+		}
+	}
+	var rules []*methodfile.Rule
+	for rule := range file.All() {
+		if !used[rule.Index] && !rule.Foreign() {
+			rules = append(rules, rule)
+		}
+	}
+	slices.SortFunc(rules, func(a, b *methodfile.Rule) int { return a.Index - b.Index })
+	var notes []string
+	for _, rule := range rules {
+		note := fmt.Sprintf("%s fits no function of this build", rule.Reason)
+		name, match := rule.Names()
+		if i := slices.IndexFunc(others, func(path string) bool { return strings.HasPrefix(name+match, path+".") }); i >= 0 {
+			note += ": " + others[i] + " is of another module, whose files the go command does not replace: run go mod vendor before"
+		} else if match == "" {
+			if hint := configfile.DidYouMean(name, names); strings.HasPrefix(hint, "did you mean") {
+				note += ": " + hint
+			}
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}

@@ -1,0 +1,17 @@
+// Package instrument builds Go programs whose functions have probes, without changing their
+// source: `corehour go build` and its kin.
+//
+//	Command (command.go)  what was asked of the go command
+//	load    (packages.go) its packages, from go list
+//	find    (functions.go) their functions, and which of them cannot have a probe
+//	choose  (choice.go)   which get one, by the method file
+//	insert  (insert.go)   one statement after a function's opening brace, on the same line
+//	overlay (overlay.go)  the changed files, the tables of probes and the SDK, by -overlay
+//	Run     (run.go)      all of it, then the go command
+//
+// Its invariants: a file that compiles before compiles after, with every line where it was. The
+// source tree and go.mod are never written. A function that cannot have a probe is left out with a
+// reason, and costs no other its own. The same input gives the same binary.
+//
+// It does not measure: probes are the SDK's, which the binary carries (sdk.zip).
+package instrument

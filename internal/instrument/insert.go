@@ -1,0 +1,50 @@
+package instrument
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// atEnd is what function main begins with, so that its end, also by a panic, is noticed.
+const atEnd = " defer _corehourAtEnd();"
+
+// statement is what a function with a probe begins with. A call that is not timed leaves no
+// deferred call behind.
+func statement(index int) string {
+	return fmt.Sprintf(" if _corehourC := _corehourM[%d].Begin(); _corehourC.Timed() { defer _corehourC.End() };", index)
+}
+
+// insert returns the text with the statements after the opening braces of functions. No line moves.
+func (s *source) insert() []byte {
+	var out bytes.Buffer
+	out.Grow(len(s.text) + 100*len(s.functions))
+	from := 0
+	for _, f := range s.functions {
+		if !f.changed() {
+			continue
+		}
+		out.Write(s.text[from:f.brace])
+		if f.isMain {
+			out.WriteString(atEnd)
+		}
+		if f.index >= 0 {
+			out.WriteString(statement(f.index))
+		}
+		from = f.brace
+	}
+	out.Write(s.text[from:])
+	return out.Bytes()
+}
+
+// diff returns the changed lines as a unified diff without context.
+func (s *source) diff(name string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n", name, name)
+	before, after := bytes.Split(s.text, []byte("\n")), bytes.Split(s.insert(), []byte("\n"))
+	for i := range before {
+		if !bytes.Equal(before[i], after[i]) {
+			fmt.Fprintf(&out, "@@ -%d +%d @@\n-%s\n+%s\n", i+1, i+1, before[i], after[i])
+		}
+	}
+	return out.Bytes()
+}

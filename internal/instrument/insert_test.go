@@ -1,0 +1,189 @@
+package instrument
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// How the program of testdata changes, whole.
+func TestChangedLines(t *testing.T) {
+	dir := programCopy(t)
+	_, stdout, _ := corehourGo(t, Settings{Diff: true}, "build", "-C", dir, ".")
+	got := strings.ReplaceAll(stdout, dir+string(filepath.Separator), "")
+	const golden = "testdata/changed.diff"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func TestEveryFunctionAndWhy(t *testing.T) {
+	dir := programCopy(t)
+	write(t, dir, "methods.json", `{"version": 1, "methods": [{"class": "example.com/program/shop", "method": "*"}]}`)
+	_, stdout, _ := corehourGo(t, Settings{DryRun: true, Methods: filepath.Join(dir, "methods.json")}, "build", "-C", dir, "./shop", "./native")
+	assert.Equal(t, `example.com/program/native.Twice: the method file does not name it
+example.com/program/shop.first: probe
+example.com/program/shop.next: probe
+example.com/program/shop.init: it is an init function, or has no name
+example.com/program/shop.Run: probe
+example.com/program/shop.(*List).Add: the method file does not name it
+example.com/program/shop.List.Sum: the method file does not name it
+example.com/program/shop.Map: probe
+example.com/program/shop.jump: probe
+example.com/program/shop.Recovered: probe
+example.com/program/shop.Fail: probe
+example.com/program/shop.leaf: a compiler directive forbids it
+example.com/program/shop.nanotime: it has no body
+example.com/program/shop.where: probe
+example.com/program/shop.generated: probe
+`, stdout)
+}
+
+var inserted = regexp.MustCompile(` if _corehourC := _corehourM\[\d+\]\.Begin\(\); _corehourC\.Timed\(\) \{ defer _corehourC\.End\(\) \};`)
+
+// checkInserted puts a probe into every function that can have one, and compares.
+func checkInserted(t *testing.T, path string, text []byte) (functions int) {
+	t.Helper()
+	s, _, err := parse("p", path, text)
+	if err != nil {
+		return 0
+	}
+	for _, f := range s.functions {
+		f.isMain = false
+		if f.reason == "" {
+			f.index = functions
+			functions++
+		}
+	}
+	changed := s.insert()
+	require.Equal(t, bytes.Count(text, []byte("\n")), bytes.Count(changed, []byte("\n")), path)
+	before, after := declarations(t, path, text), declarations(t, path, changed)
+	require.Equal(t, before, after, path)
+	require.Equal(t, functions, len(inserted.FindAllIndex(changed, -1))-len(inserted.FindAllIndex(text, -1)), path)
+	if !inserted.Match(text) {
+		require.Equal(t, string(text), string(inserted.ReplaceAll(changed, nil)), path)
+	}
+	return functions
+}
+
+// declarations are the names and lines of all functions, and the number of statements in each but
+// for ours.
+func declarations(t *testing.T, path string, text []byte) (all [][3]any) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)
+	require.NoError(t, err, path)
+	for _, d := range file.Decls {
+		decl, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		statements := 0
+		if decl.Body != nil {
+			for _, s := range decl.Body.List {
+				if i, ok := s.(*ast.IfStmt); ok && strings.HasPrefix(string(text[set.PositionFor(i.Pos(), false).Offset:]), "if _corehourC := ") {
+					continue
+				}
+				if _, ok := s.(*ast.EmptyStmt); !ok {
+					statements++
+				}
+			}
+		}
+		all = append(all, [3]any{decl.Name.Name, set.Position(decl.End()).Line, statements})
+	}
+	return all
+}
+
+// Every tenth file of the standard library, with tests and the compiler's hostile ones; all of them, and those
+// of the module cache, with COREHOUR_ALL_SOURCES=1.
+func TestSourcesOfOthers(t *testing.T) {
+	everyNth := 10
+	roots, err := exec.Command("go", "env", "GOROOT", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	trees := strings.Fields(string(roots))
+	if os.Getenv("COREHOUR_ALL_SOURCES") != "" {
+		everyNth = 1
+	} else {
+		trees = trees[:1]
+	}
+	files, functions := 0, 0
+	for _, tree := range trees {
+		require.NoError(t, filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".go") {
+				if files++; files%everyNth == 0 {
+					text, err := os.ReadFile(path)
+					require.NoError(t, err)
+					functions += checkInserted(t, path, text)
+				}
+			}
+			return err
+		}))
+	}
+	t.Logf("%d functions of %d files", functions, files/everyNth)
+	assert.Greater(t, functions, 1000)
+}
+
+func FuzzInsert(f *testing.F) {
+	for _, text := range []string{
+		"package p\nfunc f() {}\n",
+		"package p\nfunc f() { /* { */ goto a; a: }\nfunc (t *T[P, Q]) m() (err error) { return }\n",
+		"package p\n//line x.y:7\nfunc f(a struct{ b func() }) { //c\n}\nfunc g()\n",
+		"package p; func f() int { return 1 }; func _() {}\r\nfunc init() {\r\n}\r\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { checkInserted(t, "p.go", text) })
+}
+
+// The estimate agrees with what the compiler prints for 9 functions of 10.
+func TestInlinedAgreesWithTheCompiler(t *testing.T) {
+	packages := []string{"go/parser", "text/template", "encoding/json", "net/url", "archive/tar"}
+	text, err := exec.Command("go", append([]string{"build", "-gcflags=-m"}, packages...)...).CombinedOutput()
+	require.NoError(t, err)
+	can := map[string]bool{}
+	for l := range strings.Lines(string(text)) {
+		if place, _, ok := strings.Cut(l, ": can inline "); ok {
+			parts := strings.Split(place, ":")
+			can[filepath.Base(parts[0])+":"+parts[1]] = true
+		}
+	}
+	list, err := exec.Command("go", append([]string{"list", "-f", "{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}"}, packages...)...).Output()
+	require.NoError(t, err)
+	agree, all := 0, 0
+	for _, path := range strings.Fields(string(list)) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		s, _, err := parse("p", path, text)
+		require.NoError(t, err)
+		for _, f := range s.functions {
+			if f.reason != "" {
+				continue
+			}
+			all++
+			if f.inline == can[filepath.Base(path)+":"+strconv.Itoa(f.line)] {
+				agree++
+			}
+		}
+	}
+	t.Logf("agrees on %d of %d functions", agree, all)
+	assert.Greater(t, all, 400)
+	assert.Greater(t, float64(agree)/float64(all), 0.9)
+}

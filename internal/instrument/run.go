@@ -1,0 +1,198 @@
+package instrument
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+// Settings are what `corehour go` is asked beyond the go command.
+type Settings struct {
+	Methods string // path of the method file; "" = none
+	DryRun  bool   // print what would get a probe, and build nothing
+	Diff    bool   // print how files would change, and build nothing
+	Exact   bool   // ask the compiler what it inlines
+	Quiet   bool   // print no summary
+}
+
+// Run builds, and returns the exit code of the go command.
+func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Writer) (int, error) {
+	goflags, err := output(ctx, "env", "GOFLAGS")
+	if err != nil {
+		return 0, err
+	}
+	c, err := ParseCommand(args, string(goflags))
+	if err != nil {
+		return 0, err
+	}
+	text, file, err := readMethods(s.Methods, stderr)
+	if err != nil {
+		return 0, err
+	}
+	p, err := load(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.checkSDK(); err != nil {
+		return 0, err
+	}
+	all := make([]*found, len(p.packages))
+	for i, k := range p.packages {
+		all[i] = find(k, c.Verb != "test")
+	}
+	if s.Exact {
+		if err := markInlined(ctx, c, p, all); err != nil {
+			return 0, err
+		}
+	}
+	chosen := choose(all, file, p.others)
+	switch {
+	case s.Diff:
+		return 0, chosen.printDiff(stdout)
+	case s.DryRun:
+		return 0, printChoice(stdout, all)
+	}
+	if !s.Quiet {
+		chosen.summarize(stderr, p, file)
+	}
+	o, err := newOverlay()
+	if err != nil {
+		return 0, err
+	}
+	defer o.remove()
+	if err := o.fill(p, chosen, text); err != nil {
+		return 0, err
+	}
+	overlay, err := o.file()
+	if err != nil {
+		return 0, err
+	}
+	return build(c, overlay, stdout, stderr)
+}
+
+// readMethods returns the text of the method file and what it says.
+func readMethods(path string, stderr io.Writer) (string, *methodfile.File, error) {
+	if path == "" {
+		return "", nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, fmt.Errorf("--methods: %w", err)
+	}
+	file, warnings, err := methodfile.Parse(text)
+	if err != nil {
+		return "", nil, fmt.Errorf("--methods %s: %w", path, err)
+	}
+	shown, rest := configfile.Shown(warnings)
+	for _, w := range shown {
+		fmt.Fprintf(stderr, "corehour go: %s: %v\n", path, w)
+	}
+	if rest > 0 {
+		fmt.Fprintf(stderr, "corehour go: %s: and %d more\n", path, rest)
+	}
+	return string(text), file, nil
+}
+
+// checkSDK refuses a program that has an SDK of its own which cannot take these probes.
+func (p *program) checkSDK() error {
+	if p.sdk == nil {
+		return nil
+	}
+	for _, path := range p.sdk.files() {
+		if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte("\nfunc Declare(")) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the program imports %s, of a version without compiled-in probes: go get %[1]s@latest", sdkPath)
+}
+
+// build runs the go command. A signal that ends it arrives there, too: here it is waited for.
+func build(c *Command, overlay string, stdout, stderr io.Writer) (int, error) {
+	cmd := exec.Command("go", c.buildArgs(overlay)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() >= 0 {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+func (c *choice) printDiff(w io.Writer) error {
+	for _, k := range c.packages {
+		for _, s := range k.sources {
+			if !s.changed() {
+				continue
+			}
+			if _, err := w.Write(s.diff(s.path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// printChoice prints a line for each function: probe, or why it has none.
+func printChoice(w io.Writer, all []*found) error {
+	var b bytes.Buffer
+	for _, k := range all {
+		for _, path := range k.unparsed {
+			fmt.Fprintf(&b, "%s: %s\n", path, unparsed)
+		}
+		for _, s := range k.sources {
+			for _, f := range s.functions {
+				what := f.reason
+				if f.index >= 0 {
+					what = "probe"
+					if len(k.unlocks) > 0 {
+						what = "probe, wall time only: " + k.unlocks[0] + " calls runtime.UnlockOSThread"
+					}
+				}
+				fmt.Fprintf(&b, "%s: %s\n", f.name, what)
+			}
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// summarize says what was chosen, each fault once, and how probes are switched on.
+func (c *choice) summarize(w io.Writer, p *program, file *methodfile.File) {
+	fmt.Fprintf(w, "corehour go: probes in %d functions of %d packages", c.probes, c.probed)
+	separator := "; without: "
+	for _, reason := range slices.Sorted(maps.Keys(c.left)) {
+		fmt.Fprintf(w, "%s%d because %s", separator, c.left[reason], reason)
+		separator = ", "
+	}
+	fmt.Fprintln(w)
+	const most = 20
+	for i, note := range c.notes {
+		if i == most {
+			fmt.Fprintf(w, "corehour go: and %d more\n", len(c.notes)-most)
+			break
+		}
+		fmt.Fprintf(w, "corehour go: %s\n", note)
+	}
+	for _, k := range c.packages {
+		if len(k.unlocks) > 0 {
+			fmt.Fprintf(w, "corehour go: %s: wall time only, as these call runtime.UnlockOSThread: %s\n", k.pkg.ImportPath, strings.Join(k.unlocks, ", "))
+		}
+	}
+	switch {
+	case c.probes == 0:
+	case p.sdk != nil:
+		fmt.Fprintln(w, "corehour go: the program imports the SDK, and starts it by itself")
+	case file == nil:
+		fmt.Fprintln(w, "corehour go: probes are off until the program runs with COREHOUR_SAMPLE=0.01, or with a method file in COREHOUR_METHODS")
+	}
+}

@@ -1,0 +1,1 @@
+// The function nanotime has no body here.

@@ -1,0 +1,129 @@
+package corehour
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/methodfile"
+)
+
+// What is in this file is for programs whose probes were compiled in by `corehour go build`.
+// Programs that are written with probes call NewMethod and Start.
+
+// Declare registers the methods of a package. Their names stand in a table, a line each
+// after the heading, and after a tab what is to be known of the method: w = its CPU is
+// never timed.
+func Declare(methods []Method, table string) bool {
+	lines := strings.Split(strings.TrimSuffix(table, "\n\x00"), "\n")
+	if len(lines) != len(methods)+2 {
+		messages.logf("%d probes stay off: their table has %d lines", len(methods), len(lines))
+		return false
+	}
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	for i, line := range lines[2:] {
+		name, flags, _ := strings.Cut(line, "\t")
+		var o methodOptions
+		o.blocking = strings.Contains(flags, "w")
+		methods[i].register(methodName(name), o)
+	}
+	return true
+}
+
+// Timed reports whether the call is timed, so that it must end.
+func (c Call) Timed() bool { return c.plan != nil }
+
+// Autostart starts the SDK before the packages of the program are initialised, and
+// registers what sends the rest when the program ends. Unless methods are named in the
+// build's method file, or at run time, they are off. Without any setting nothing starts.
+//
+// onExit registers a function to be called when the program ends by itself, and goroutine returns
+// the id of the running goroutine; signals says that the program handles none, so that those that
+// end it are awaited here.
+func Autostart(methodFile string, onExit func(func()), goroutine func() uint64, signals bool) {
+	hostclock.UseID(goroutine)
+	if methodFile == "" && !configured() {
+		return
+	}
+	shutdown, err := Start(context.Background(), func(c *config) {
+		c.set("service.name", firstOf(c.attributes["service.name"], programName()))
+		c.builtMethodFile = methodFile
+		if os.Getenv("COREHOUR_SAMPLE") == "" {
+			c.defaults.mode, c.namedOnly = Off, true
+		}
+	})
+	if err != nil {
+		messages.logf("the program runs without measurements: %v", err)
+		messages.write()
+		return
+	}
+	end := sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), exitPatience)
+		defer cancel()
+		if err := shutdown(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	})
+	ending.Store(&end)
+	onExit(end)
+	if signals {
+		endOnSignal(end)
+	}
+}
+
+var ending atomic.Pointer[func()]
+
+// AtEnd sends what is left. Function main calls it as it ends, also by a panic, after which
+// nothing else is called.
+func AtEnd() {
+	if end := ending.Load(); end != nil {
+		(*end)()
+	}
+}
+
+// exitPatience bounds how long a program that has ended waits for a collector.
+const exitPatience = 3 * time.Second
+
+// configured reports whether a setting asks for measurements.
+func configured() bool {
+	for _, variable := range []string{
+		"COREHOUR_SAMPLE", "COREHOUR_METHODS", "COREHOUR_RATES_ENDPOINT", "COREHOUR_ENDPOINTS", "COREHOUR_EXPORT",
+		"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+	} {
+		if os.Getenv(variable) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func programName() string {
+	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// builtFile parses the method file that was compiled in. The build has named its faults.
+func (c *config) builtFile() *methodfile.File {
+	if c.builtMethodFile == "" {
+		return nil
+	}
+	file, err := methodfile.Parse([]byte(c.builtMethodFile))
+	if err != nil {
+		messages.logf("the method file of the build is left out: %v", err)
+		return nil
+	}
+	return file
+}
