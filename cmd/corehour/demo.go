@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/corehour/corehour/config"
 	"github.com/corehour/corehour/internal/demo"
 )
 
@@ -32,7 +31,7 @@ this binary (make build puts them there). It leaves its files in --dir, and no p
 	if own, err := os.Executable(); err == nil {
 		binaries = filepath.Dir(own)
 	}
-	s := demo.Settings{Config: config.Collector, Prices: config.Prices, Patience: time.Minute}
+	s := demo.Settings{Patience: time.Minute}
 	f := cmd.Flags()
 	f.StringVar(&s.Dir, "dir", filepath.Join("build", "demo"), "`directory` for its files; those of an earlier demo are replaced")
 	f.StringVar(&s.Binaries, "bin", binaries, "`directory` of the binaries")
