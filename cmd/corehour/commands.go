@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 			newRegressCommand(), newAcceptCommand(), newDriftCommand(), newCostCommand(), newExplainCommand(), newReportCommand(), newSQLCommand(),
 		}},
 		{"WAREHOUSE", []*cobra.Command{newCheckCommand(), newPricesCommand(), newCompactCommand()}},
-		{"OTHER COMMANDS", []*cobra.Command{newDemoCommand(), newLintCommand(), newCompletionCommand(), newVersionCommand(), newManCommand()}},
+		{"OTHER COMMANDS", []*cobra.Command{newExecCommand(), newDemoCommand(), newLintCommand(), newCompletionCommand(), newVersionCommand(), newManCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, c := range group.commands {
@@ -131,6 +131,9 @@ func canonicalArgs(root *cobra.Command, args []string) []string {
 	}
 	for i := 1; i < len(args) && args[i] != "--"; i++ {
 		name, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag && cmd.Annotations[endsFlags] != "" {
+			break
+		}
 		if !isFlag || name == "" {
 			continue
 		}

@@ -11,6 +11,7 @@
 //	corehour check       check that every counted call is stored, and how fresh
 //	corehour prices      check which price each machine has, and which has none
 //	corehour compact     maintain a warehouse: merge, roll up, expire
+//	corehour exec        run a program, and print what its methods cost
 //	corehour demo        run a demo: a bad release is found within two minutes
 //	corehour lint-otlp   check a captured OTLP request of a client
 //	corehour completion  write a completion script for a shell
