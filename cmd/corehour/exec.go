@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,13 +135,16 @@ func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stde
 		return err
 	}
 	if r == nil || r.NoCalls() {
+		if o.Fault != nil {
+			return errors.New("no method spans are stored")
+		}
 		say("%s sent no method spans. The likely causes:", program)
 		say("- no SDK was started and shut down: call corehour.Start, Begin and End of a corehour.NewMethod, and the shutdown that Start returned, before os.Exit and on signals")
 		say("- its code names a collector: WithEndpoint wins over the environment; leave it out")
 		return nil
 	}
-	if r.Records == 0 && e.settings.Rate < 1 {
-		say("no call was timed with its CPU: a short program needs --rate 1")
+	if !slices.ContainsFunc(r.Lines(), func(l cost.Line) bool { return l.Measured > 0 }) {
+		say("no call was timed: a short program needs --rate 1")
 	}
 	for i := range r.Services {
 		if s := &r.Services[i]; s.PendingRecords > 0 {

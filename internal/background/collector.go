@@ -19,6 +19,7 @@ type Collector struct {
 	Binary    string
 	Dir       string // for its configuration, prices and state
 	Log       string // file
+	LogLevel  string // as of COREHOUR_LOG_LEVEL
 	Warehouse string // directory
 	HTTP      string // addresses it listens on
 	GRPC      string
@@ -45,6 +46,7 @@ func (c Collector) Start(ctx context.Context) (*Process, error) {
 	p, err := Start("collector", c.Log, []string{
 		"COREHOUR_WAREHOUSE=" + c.Warehouse,
 		"COREHOUR_FLUSH_TIMEOUT=2s",
+		"COREHOUR_LOG_LEVEL=" + c.LogLevel,
 		"COREHOUR_PRICE_BOOK=" + prices,
 		"COREHOUR_RECORDS=1e6", "COREHOUR_RECORDS_TOTAL=1e7",
 		"COREHOUR_SAMPLER_STATE=" + filepath.Join(c.Dir, "sampler.state"),

@@ -149,7 +149,7 @@ func (r *run) binary(name string) string { return filepath.Join(r.Binaries, name
 func (r *run) startCollector(ctx context.Context) (*background.Process, error) {
 	r.say("starting the collector: it listens on %s and writes to %s", r.HTTP, r.path("warehouse"))
 	collector, err := background.Collector{
-		Binary: r.binary("corehour-collector"), Dir: r.Dir, Log: r.path("logs", "collector.log"), Warehouse: r.path("warehouse"),
+		Binary: r.binary("corehour-collector"), Dir: r.Dir, Log: r.path("logs", "collector.log"), LogLevel: "info", Warehouse: r.path("warehouse"),
 		HTTP: r.HTTP, GRPC: r.GRPC, Rates: r.Rates, Health: r.Health, Metrics: r.Metrics,
 	}.Start(ctx)
 	return r.started(collector, err)

@@ -122,7 +122,7 @@ func (o *Outcome) startCollector(ctx context.Context, binary string) (p *backgro
 		}
 		const anyPort = "127.0.0.1:0" // nobody asks there
 		p, err = background.Collector{
-			Binary: binary, Dir: o.dir, Log: filepath.Join(o.dir, "collector.log"), Warehouse: o.Warehouse,
+			Binary: binary, Dir: o.dir, Log: filepath.Join(o.dir, "collector.log"), LogLevel: "warn", Warehouse: o.Warehouse,
 			HTTP: addresses[0], Health: addresses[1], GRPC: anyPort, Rates: anyPort, Metrics: anyPort,
 		}.Start(ctx)
 		if err == nil || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
