@@ -14,6 +14,7 @@ import (
 
 	"github.com/corehour/corehour/internal/background"
 	"github.com/corehour/corehour/internal/measuredrun"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -43,6 +44,7 @@ The warehouse is deleted unless --warehouse is given. It needs corehour-collecto
 	}
 	cmd.Annotations[endsFlags] = "yes"
 	e := &execFlags{costs: newCostFlags(&cobra.Command{Use: "cost"}, "")}
+	e.costs.verified = parquet.NewVerifiedFiles("") // nothing is left behind
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	declareBinaries(f, &e.binaries)
@@ -119,7 +121,7 @@ func (e *execFlags) check() (err error) {
 func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stderr io.Writer) error {
 	program := output.Printable(strings.Join(e.settings.Program, " "))
 	say := func(format string, args ...any) { fmt.Fprintf(stderr, "corehour exec: "+format+"\n", args...) }
-	say("%s: exit code %d after %s; %g%% of calls timed (--rate)", program, o.ExitCode, o.Took.Round(time.Millisecond), 100*e.settings.Rate)
+	say("%s: exit code %d after %s; %.4g%% of calls timed (--rate)", program, o.ExitCode, o.Took.Round(time.Millisecond), 100*e.settings.Rate)
 	if o.Fault != nil {
 		printError(stderr, "exec", fmt.Errorf("what the program sent may be missing below: %w", o.Fault))
 	}
@@ -143,13 +145,15 @@ func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stde
 		say("- its code names a collector: WithEndpoint wins over the environment; leave it out")
 		return nil
 	}
-	if !slices.ContainsFunc(r.Lines(), func(l cost.Line) bool { return l.Measured > 0 }) {
-		say("no call was timed: a short program needs --rate 1")
-	}
+	pending := false
 	for i := range r.Services {
 		if s := &r.Services[i]; s.PendingRecords > 0 {
+			pending = true
 			say("service %s ended without its last counts: call the shutdown that corehour.Start returned before os.Exit, and on signals", output.Printable(s.Service.Name))
 		}
+	}
+	if !pending && r.Records == 0 && !slices.ContainsFunc(r.Lines(), func(l cost.Line) bool { return l.Measured > 0 }) {
+		say("no call was timed: a short program needs --rate 1")
 	}
 	return e.costs.write(to, e.costs.document(r, now().Add(time.Hour))) // no counts are on their way
 }

@@ -29,6 +29,8 @@
 //	3  could not tell: no rows, only one version, too few records, days without an account,
 //	   calls that may be in the warehouse of another collector
 //
+// Those of exec are the program's.
+//
 // # Versions
 //
 // regress takes the newest version of a service and environment and the version

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// catchSignals keeps what would end this process from it. Signals that are ignored, as SIGHUP
-// below nohup, stay so, for the program too.
+// catchSignals keeps what would end this process from it, SIGPIPE of a table that nobody reads, too.
+// Signals that are ignored, as SIGHUP below nohup, stay so, for the program too.
 func catchSignals() chan os.Signal {
 	caught := make(chan os.Signal, 8)
-	passed := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)
+	passed := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE}, signal.Ignored)
 	signal.Notify(caught, passed...)
 	return caught
 }
