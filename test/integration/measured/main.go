@@ -16,9 +16,9 @@ import (
 	"github.com/corehour/corehour/test/integration/measured/work"
 )
 
-func main() { os.Exit(work.Measured(run)) }
+func main() { os.Exit(work.Measured(program)) }
 
-func run() int {
+func program() int {
 	var numbers []int
 	for _, arg := range os.Args[1:] {
 		n, err := strconv.Atoi(arg)
