@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 			newRegressCommand(), newAcceptCommand(), newDriftCommand(), newCostCommand(), newExplainCommand(), newReportCommand(), newSQLCommand(),
 		}},
 		{"WAREHOUSE", []*cobra.Command{newCheckCommand(), newPricesCommand(), newCompactCommand()}},
-		{"PROGRAMS WITHOUT SOURCE CHANGES", []*cobra.Command{newGoCommand(), newProbesCommand()}},
+		{"PROGRAMS WITHOUT SOURCE CHANGES", []*cobra.Command{newGoCommand(), newExecCommand(), newProbesCommand()}},
 		{"OTHER COMMANDS", []*cobra.Command{newDemoCommand(), newLintCommand(), newCompletionCommand(), newVersionCommand(), newManCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
@@ -130,11 +130,11 @@ func canonicalArgs(root *cobra.Command, args []string) []string {
 	if cmd == nil {
 		return args
 	}
-	if cmd.Name() == "go" {
-		return append(args[:1], goArgs(cmd.Flags(), args[1:])...)
-	}
 	for i := 1; i < len(args) && args[i] != "--"; i++ {
 		name, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag && cmd.Annotations[endsFlags] != "" {
+			break
+		}
 		if !isFlag || name == "" {
 			continue
 		}

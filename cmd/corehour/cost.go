@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +44,12 @@ planned. See docs/cost-model.md.`,
   corehour cost --budgets budgets.yaml --owners owners.yaml --slack env:SLACK_URL`,
 		Annotations: exits("0 printed; every budget is kept\n1 a budget is not kept\n2 failed\n3 no data, or a budget that unknown costs may break"),
 	}
-	c := &costFlags{common: newCommon(cmd, "24h")}
+	return withWork(cmd, newCostFlags(cmd, "24h").printCosts)
+}
+
+// newCostFlags declares the flags of cost. since is the default of --since, empty for all times.
+func newCostFlags(cmd *cobra.Command, since string) *costFlags {
+	c := &costFlags{common: newCommon(cmd, since)}
 	f := c.flags
 	f.StringVar(&c.by, "by", "method", "`what` to group by: method, class, service, version, caller, environment, owner, group; several with commas")
 	f.StringVar(&c.per, "per", string(cost.PerDay), "`unit` of dollars: day, month, call, request or window; json and csv have all of them")
@@ -54,7 +60,7 @@ planned. See docs/cost-model.md.`,
 	f.StringVar(&c.prices, "prices", "", "price book (`file`) to use instead of the stored prices")
 	c.delivery.declare(f)
 	completeFlag(cmd, "per", cobra.FixedCompletions([]string{"day", "month", "call", "request", "window"}, cobra.ShellCompDirectiveNoFileComp))
-	return withWork(cmd, c.printCosts)
+	return c
 }
 
 func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (int, error) {
@@ -65,8 +71,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 	if err := c.delivery.prepare(c.warehouse, 0, stderr, "cost"); err != nil {
 		return exitFailed, err
 	}
-	c.options.Now, c.options.Wall = now(), true
-	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.router.Owners, c.percentiles
+	c.options.Owners = c.delivery.router.Owners
 	if err := c.loadPrices(stderr); err != nil {
 		return exitFailed, err
 	}
@@ -74,18 +79,11 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 	if err != nil {
 		return exitFailed, err
 	}
-	w, err := c.open(ctx, c.window)
+	w, r, err := c.compute(ctx)
 	if err != nil {
 		return exitFailed, err
 	}
 	defer w.Close()
-	r, err := cost.Compute(ctx, w, c.options)
-	if err != nil {
-		return exitFailed, err
-	}
-	if r.To.IsZero() {
-		r.To = now()
-	}
 	if r.RowsBy != "" {
 		fmt.Fprintf(stderr, "corehour cost: rows of that time are rolled up by %s: evaluated %s to %s\n", r.RowsBy, output.Time(r.From, c.zone), output.Time(r.To, c.zone))
 	}
@@ -105,12 +103,38 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 			code = exitCannotTell
 		}
 	}
-	document := r.Document(c.out, cost.View{Per: c.unit, Percentiles: c.percentiles, Top: c.top.lines, Zone: c.zone, Now: now()})
-	document.Data = answer
+	document := c.document(r, now())
 	if answer.Budgets != nil {
+		document.Data = answer
 		answer.Budgets.addTables(document)
 	}
 	return code, errors.Join(undelivered, c.write(stdout, document))
+}
+
+// compute opens the warehouse, which is the caller's to close, and computes the costs.
+func (c *costFlags) compute(ctx context.Context) (*query.Warehouse, *cost.Table, error) {
+	c.options.Now, c.options.Wall = now(), true
+	c.options.Filter, c.options.Percentiles = c.filter, c.percentiles
+	w, err := c.open(ctx, c.window)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := cost.Compute(ctx, w, c.options)
+	if err != nil {
+		return nil, nil, errors.Join(err, w.Close())
+	}
+	if r.To.IsZero() {
+		r.To = now()
+	}
+	return w, r, nil
+}
+
+// document prints costs as the flags have it. At a time from which counts are overdue, notes name
+// those that did not arrive.
+func (c *costFlags) document(r *cost.Table, at time.Time) *output.Document {
+	d := r.Document(c.out, cost.View{Per: c.unit, Percentiles: c.percentiles, Top: c.top.lines, Zone: c.zone, Now: at})
+	d.Data = costAnswer{Table: r}
+	return d
 }
 
 func (c *costFlags) check() error {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/corehour/corehour/config"
 	"github.com/corehour/corehour/internal/demo"
 )
 
@@ -28,14 +27,10 @@ this binary (make build puts them there). It leaves its files in --dir, and no p
 		Annotations:       exits("0 the slower release was found\n2 failed"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	binaries := ""
-	if own, err := os.Executable(); err == nil {
-		binaries = filepath.Dir(own)
-	}
-	s := demo.Settings{Config: config.Collector, Prices: config.Prices, Patience: time.Minute}
+	s := demo.Settings{Patience: time.Minute}
 	f := cmd.Flags()
 	f.StringVar(&s.Dir, "dir", filepath.Join("build", "demo"), "`directory` for its files; those of an earlier demo are replaced")
-	f.StringVar(&s.Binaries, "bin", binaries, "`directory` of the binaries")
+	declareBinaries(f, &s.Binaries)
 	f.StringVar(&s.HTTP, "http", "localhost:4318", "`address` where the collector listens to OTLP over HTTP")
 	f.StringVar(&s.GRPC, "grpc", "localhost:4317", "`address` where the collector listens to OTLP over gRPC")
 	f.StringVar(&s.Rates, "rates", "localhost:4319", "`address` where SDKs ask the collector for rates")
@@ -52,6 +47,14 @@ this binary (make build puts them there). It leaves its files in --dir, and no p
 		}
 		return exitNothing, demo.Run(ctx, s)
 	})
+}
+
+// declareBinaries declares the flag that says where our other programs are.
+func declareBinaries(f *pflag.FlagSet, directory *string) {
+	if own, err := os.Executable(); err == nil {
+		*directory = filepath.Dir(own)
+	}
+	f.StringVar(directory, "bin", *directory, "`directory` of the binaries")
 }
 
 func checkDemo(f *pflag.FlagSet, s *demo.Settings) error {

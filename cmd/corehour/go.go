@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/instrument"
 	"github.com/corehour/corehour/regression/output"
@@ -28,6 +26,7 @@ that its entries name get one, and the rates of the file hold from the start. Se
 		Annotations:       exits("0 built; other codes are those of the go command\n2 failed before the go command ran"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	cmd.Annotations[endsFlags] = "yes"
 	var s instrument.Settings
 	f := cmd.Flags()
 	f.SetInterspersed(false)
@@ -40,20 +39,6 @@ that its entries name get one, and the rates of the file hold from the start. Se
 		// An interrupt is for the go command, and what it runs: its end is ours.
 		return instrument.Run(context.Background(), s, f.Args(), stdout, stderr)
 	})
-}
-
-// goArgs ends our own flags before the verb of the go command, whose flags are its own.
-func goArgs(flags *pflag.FlagSet, args []string) []string {
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i], "-") {
-			return slices.Insert(slices.Clone(args), i, "--")
-		}
-		name, _, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if f := flags.Lookup(name); f != nil && f.NoOptDefVal == "" && !given {
-			i++
-		}
-	}
-	return args
 }
 
 func newProbesCommand() *cobra.Command {

@@ -19,10 +19,11 @@ const rootExits = `0 nothing to report
 2 failed: bad flags or arguments, no warehouse, a query that cannot run
 3 not enough data`
 
-// exitCodes is the annotation of a command that lists its exit codes, and flagGroup that of a flag
-// with the heading it has in the help.
+// exitCodes is the annotation of a command that lists its exit codes, endsFlags that of one whose
+// first argument ends its flags, and flagGroup that of a flag with the heading it has in the help.
 const (
 	exitCodes = "exit codes"
+	endsFlags = "first argument ends flags"
 	flagGroup = "group"
 )
 

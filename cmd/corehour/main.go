@@ -13,6 +13,7 @@
 //	corehour compact     maintain a warehouse: merge, roll up, expire
 //	corehour go          build a Go program with a probe in every function
 //	corehour probes      list the functions of a binary that have a probe
+//	corehour exec        run a program, and print what its methods cost
 //	corehour demo        run a demo: a bad release is found within two minutes
 //	corehour lint-otlp   check a captured OTLP request of a client
 //	corehour completion  write a completion script for a shell
@@ -29,6 +30,8 @@
 //	2  failed: bad flags or arguments, no warehouse, a query that cannot run
 //	3  could not tell: no rows, only one version, too few records, days without an account,
 //	   calls that may be in the warehouse of another collector
+//
+// Those of exec are the program's.
 //
 // # Versions
 //

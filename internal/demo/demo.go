@@ -19,14 +19,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/internal/background"
 )
 
 // Settings say where the demo finds its parts and what it may use.
 type Settings struct {
 	Dir       string // where its files go; what an earlier run left there is removed
 	Binaries  string // directory of corehour, corehour-collector and corehour-shop
-	Config    string // collector configuration
-	Prices    string // price book
 	Out       io.Writer
 	HTTP      string // addresses the collector listens on
 	GRPC      string
@@ -48,17 +48,16 @@ const (
 	countsEvery              = 5 * time.Second // a shop reports its calls
 	// A service that runs for minutes is given 10 minutes to warm up and buckets of
 	// 5 minutes.
-	warmUp        = "3s"
-	bucket        = "5s"
-	startPatience = 60 * time.Second
-	settle        = 10 * time.Second // after an alert, for false ones to show
+	warmUp = "3s"
+	bucket = "5s"
+	settle = 10 * time.Second // after an alert, for false ones to show
 )
 
 // run is one telling of the story.
 type run struct {
 	Settings
 	begin     time.Time
-	processes []*process
+	processes []*background.Process
 }
 
 // Run tells the story. It fails if the job does not name the method that became
@@ -101,9 +100,8 @@ func (r *run) path(parts ...string) string {
 func (r *run) prepare() error {
 	var faults []error
 	for _, name := range []string{"corehour", "corehour-collector", "corehour-shop"} {
-		if _, err := os.Stat(r.binary(name)); err != nil {
-			faults = append(faults, fmt.Errorf("%s is not in %s: build it with `make build`, or say where it is with --bin", name, r.Binaries))
-		}
+		_, err := background.Binary(r.Binaries, name)
+		faults = append(faults, err)
 	}
 	faults = append(faults, freePort("--http", r.HTTP), freePort("--grpc", r.GRPC), freePort("--rates", r.Rates), freePort("--health", r.Health), freePort("--metrics", r.Metrics))
 	if err := errors.Join(faults...); err != nil {
@@ -122,10 +120,7 @@ func (r *run) prepare() error {
 			return err
 		}
 	}
-	return errors.Join(
-		os.WriteFile(r.path("collector.yaml"), []byte(r.Config), 0o644),
-		os.WriteFile(r.path("prices.yaml"), []byte(r.Prices), 0o644),
-	)
+	return nil
 }
 
 // marker is the file by which a demo knows a directory as its own.
@@ -151,33 +146,18 @@ func (r *run) claim() error {
 
 func (r *run) binary(name string) string { return filepath.Join(r.Binaries, name) }
 
-func (r *run) startCollector(ctx context.Context) (*process, error) {
+func (r *run) startCollector(ctx context.Context) (*background.Process, error) {
 	r.say("starting the collector: it listens on %s and writes to %s", r.HTTP, r.path("warehouse"))
-	metricsHost, metricsPort, _ := strings.Cut(r.Metrics, ":")
-	collector, err := r.start("collector", []string{
-		"COREHOUR_WAREHOUSE=" + r.path("warehouse"),
-		"COREHOUR_FLUSH_TIMEOUT=2s",
-		"COREHOUR_PRICE_BOOK=" + r.path("prices.yaml"),
-		// Some minutes are to show what a service shows in a day, so every record is kept.
-		"COREHOUR_RECORDS=1e6", "COREHOUR_RECORDS_TOTAL=1e7",
-		"COREHOUR_SAMPLER_STATE=" + r.path("sampler.state"),
-		"COREHOUR_HTTP_ENDPOINT=" + r.HTTP,
-		"COREHOUR_GRPC_ENDPOINT=" + r.GRPC,
-		"COREHOUR_RATES_ADDRESS=" + r.Rates,
-		"COREHOUR_JAEGER_ADDRESS=localhost:0", // nobody asks there
-		"COREHOUR_HEALTH_ENDPOINT=" + r.Health,
-		"COREHOUR_METRICS_HOST=" + metricsHost,
-		"COREHOUR_METRICS_PORT=" + metricsPort,
-	}, r.binary("corehour-collector"), "--config", r.path("collector.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	return collector, r.awaitHealth(ctx, collector)
+	collector, err := background.Collector{
+		Binary: r.binary("corehour-collector"), Dir: r.Dir, Log: r.path("logs", "collector.log"), LogLevel: "info", Warehouse: r.path("warehouse"),
+		HTTP: r.HTTP, GRPC: r.GRPC, Rates: r.Rates, Health: r.Health, Metrics: r.Metrics,
+	}.Start(ctx)
+	return r.started(collector, err)
 }
 
 // rollOut serves with release 1.0, adds as many instances of release 1.1, and waits for
 // the job to find what is wrong with it.
-func (r *run) rollOut(ctx context.Context) ([]*process, error) {
+func (r *run) rollOut(ctx context.Context) ([]*background.Process, error) {
 	if err := r.plant(ctx); err != nil {
 		return nil, err
 	}
@@ -196,6 +176,7 @@ func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	job.MayFind = true
 	r.say("the job evaluates the warehouse every %s", lookEvery)
 
 	r.say("release %s rolls out to %d more instances: five methods work for every checkout, and one of them became slower", headVersion, instances)
@@ -208,7 +189,7 @@ func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 	return shops, r.stop(job)
 }
 
-func (r *run) startShops(shops []*process, release string) ([]*process, error) {
+func (r *run) startShops(shops []*background.Process, release string) ([]*background.Process, error) {
 	for range instances {
 		shop, err := r.startShop(fmt.Sprintf("shop-%d", len(shops)+1), release)
 		if err != nil {
@@ -219,7 +200,7 @@ func (r *run) startShops(shops []*process, release string) ([]*process, error) {
 	return shops, nil
 }
 
-func (r *run) startShop(instance, release string) (*process, error) {
+func (r *run) startShop(instance, release string) (*background.Process, error) {
 	return r.start(instance, []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + r.HTTP,
 		"OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=demo",
@@ -239,7 +220,7 @@ func (r *run) plant(ctx context.Context) error {
 
 // awaitAlert announces the job's first alert as soon as it is written, then waits for some
 // evaluations more, in which false ones would show.
-func (r *run) awaitAlert(ctx context.Context, alive ...*process) error {
+func (r *run) awaitAlert(ctx context.Context, alive ...*background.Process) error {
 	begin := time.Now()
 	for time.Since(begin) < r.After {
 		alerts, err := readAlerts(r.path("alerts.jsonl"))
@@ -259,7 +240,7 @@ func (r *run) awaitAlert(ctx context.Context, alive ...*process) error {
 }
 
 // wait lets time pass; a process that ends meanwhile ends the demo.
-func (r *run) wait(ctx context.Context, d time.Duration, alive ...*process) error {
+func (r *run) wait(ctx context.Context, d time.Duration, alive ...*background.Process) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -272,7 +253,7 @@ func (r *run) wait(ctx context.Context, d time.Duration, alive ...*process) erro
 			return nil
 		case <-tick.C:
 			for _, p := range alive {
-				if err := p.ended(); err != nil {
+				if err := p.Ended(); err != nil {
 					return err
 				}
 			}

@@ -60,13 +60,19 @@ func (r *Table) assumedNotes() (notes []string) {
 	return notes
 }
 
+func (s Service) pending() bool { return s.PendingRecords > 0 }
+
+// NoCalls reports whether no call of a method was stored. Calls that were only counted have no line
+// by caller.
+func (r *Table) NoCalls() bool {
+	return !slices.ContainsFunc(r.Services, func(s Service) bool { return s.pending() || s.UnmeasuredCalls > 0 }) &&
+		!slices.ContainsFunc(r.Lines(), func(l Line) bool { return l.Calls > 0 || l.Measured > 0 })
+}
+
 // Notes explain why lines have no cost, and what it would take.
 func (r *Table) Notes(now time.Time) []string {
-	var counted, measured, withCPU, uncounted int
+	var measured, withCPU, uncounted int
 	for _, l := range r.Lines() {
-		if l.Calls > 0 {
-			counted++
-		}
 		if l.Measured > 0 {
 			measured++
 		}
@@ -79,8 +85,8 @@ func (r *Table) Notes(now time.Time) []string {
 	}
 	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.assumedNotes()))
 	switch {
-	case slices.ContainsFunc(r.Services, func(s Service) bool { return s.PendingRecords > 0 }):
-	case r.Instances > 0 && counted+measured == 0:
+	case slices.ContainsFunc(r.Services, Service.pending):
+	case r.Instances > 0 && r.NoCalls():
 		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows the calls that SDKs emitted")
 	case measured == 0:
 		notes = append(notes, "calls were counted and none was measured, so no cost is known: corehour explain METHOD shows at what rates methods are measured")

@@ -15,7 +15,7 @@ import (
 var programs struct {
 	command, collector  string
 	workload, shop      string
-	scenarios           string
+	scenarios, measured string
 	gotel, telemetrygen string
 	node, nodeClient    string
 }
@@ -58,6 +58,7 @@ func prepareClients(dir string) error {
 		build(".", "./workload", &programs.workload),
 		build(filepath.Join("..", "shop"), "shop", &programs.shop),
 		build(".", "./scenarios", &programs.scenarios),
+		build(".", "./measured", &programs.measured),
 		build(".", "./clients/gotel", &programs.gotel),
 		build("clients/telemetrygen", "github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen", &programs.telemetrygen),
 		prepareNode,

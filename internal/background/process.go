@@ -1,0 +1,120 @@
+// Package background runs corehour's own programs behind a command: a collector, and what a demo
+// needs. Their output goes to log files, none outlives the command, and none sees settings that
+// the user made for other services. It does not run programs of the user.
+package background
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Process is a program that runs in the background, its output in a log file.
+type Process struct {
+	Name string
+	Log  string
+	// MayFind: exit code 1 is no failure, as of `corehour regress`, which found a regression.
+	MayFind bool
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+}
+
+// Binary returns the path of one of our programs, or an error if it is not in the directory.
+func Binary(dir, name string) (string, error) {
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s is not in %s: build it with `make build`, or say where it is with --bin", name, dir)
+	}
+	return path, nil
+}
+
+// Start starts a program with env in addition to the environment, its output in a file log.
+func Start(name, log string, env []string, binary string, args ...string) (*Process, error) {
+	file, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p := &Process{Name: name, Log: log, done: make(chan struct{}), cmd: exec.Command(binary, args...)}
+	p.cmd.Env = append(Environment(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = file, file
+	dieWithParent(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // its state says more
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Environment is that of this process without settings of the user's own services.
+func Environment() []string { return cleanEnvironment(os.Environ()) }
+
+func cleanEnvironment(env []string) []string {
+	var kept []string
+	for _, entry := range env {
+		if !strings.HasPrefix(entry, "OTEL_") && !strings.HasPrefix(entry, "COREHOUR_") {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+// Running reports whether the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Ended is an error once the process has ended, whatever its exit code: none of
+// them is to end before it is asked to.
+func (p *Process) Ended() error {
+	if p.Running() {
+		return nil
+	}
+	return fmt.Errorf("%s ended by itself (%s); its last lines, of %s:\n%s", p.Name, p.cmd.ProcessState, p.Log, lastLines(p.Log, 8))
+}
+
+// Stop asks processes to end and waits; one that does not listen is killed.
+func Stop(patience time.Duration, processes ...*Process) error {
+	for _, p := range processes {
+		terminate(p.cmd)
+	}
+	var faults []error
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for _, p := range processes {
+		select {
+		case <-p.done:
+		case <-timer.C:
+			_ = p.cmd.Process.Kill()
+			<-p.done
+			faults = append(faults, fmt.Errorf("%s did not stop within %s and was killed", p.Name, patience))
+			continue
+		}
+		if code := p.cmd.ProcessState.ExitCode(); code != 0 && (code != 1 || !p.MayFind) {
+			faults = append(faults, fmt.Errorf("%s failed (%s); its last lines, of %s:\n%s", p.Name, p.cmd.ProcessState, p.Log, lastLines(p.Log, 8)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func lastLines(path string, n int) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-n):], "\n  ")
+}

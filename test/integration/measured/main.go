@@ -1,0 +1,45 @@
+// Command measured is a program, with tests in two packages, for `corehour exec`.
+//
+//	measured 1000     copies its input, makes 1000 calls and ends with exit code 3
+//	measured 1000 5   makes 1000 calls after the start and after each of 5 signals, and ends with 7
+package main
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/corehour/corehour/test/integration/measured/work"
+)
+
+func main() { os.Exit(work.Measured(program)) }
+
+func program() int {
+	var numbers []int
+	for _, arg := range os.Args[1:] {
+		n, err := strconv.Atoi(arg)
+		if err != nil {
+			log.Fatal(err)
+		}
+		numbers = append(numbers, n)
+	}
+	work.Calls(numbers[0])
+	if len(numbers) == 1 {
+		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
+			log.Fatal(err)
+		}
+		return 3
+	}
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	fmt.Println("ready")
+	for range numbers[1] {
+		fmt.Println(<-caught)
+		work.Calls(numbers[0])
+	}
+	return 7
+}
