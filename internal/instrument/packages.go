@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/version"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -62,11 +63,15 @@ func load(ctx context.Context, c *Command) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := output(ctx, inDir(c.dir, "env", "GOROOT")...)
+	env, err := output(ctx, inDir(c.dir, "env", "GOROOT", "GOVERSION")...)
 	if err != nil {
 		return nil, err
 	}
-	p := &program{goroot: strings.TrimSpace(string(root))}
+	root, release, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")
+	if version.IsValid(release) && version.Compare(release, oldestGo) < 0 {
+		return nil, fmt.Errorf("the go command is %s: probes want %s or newer", release, oldestGo)
+	}
+	p := &program{goroot: root}
 	seen := map[string]bool{}
 	var all []*pkg
 	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {

@@ -9,8 +9,10 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
@@ -116,16 +118,40 @@ func (p *program) checkSDK() error {
 	return fmt.Errorf("the program imports %s, of a version without compiled-in probes: go get %[1]s@latest", sdkPath)
 }
 
-// build runs the go command. A signal that ends it arrives there, too: here it is waited for.
+// build runs the go command, and waits for it whatever signal arrives: what is typed in a terminal
+// the go command gets as well, a request to end is passed on.
 func build(c *Command, overlay string, stdout, stderr io.Writer) (int, error) {
 	cmd := exec.Command("go", c.buildArgs(overlay)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() >= 0 {
-		return exit.ExitCode(), nil
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(caught)
+	if err := cmd.Start(); err != nil {
+		return 0, err
 	}
-	return 0, err
+	ended := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-caught:
+				if s != os.Interrupt {
+					_ = cmd.Process.Signal(s) // fails if it has ended
+				}
+			case <-ended:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(ended)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return 0, err
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	return exit.ExitCode(), nil
 }
 
 func (c *choice) printDiff(w io.Writer) error {
