@@ -19,7 +19,7 @@ WITH units AS (
     SUM(CASE WHEN weight_basis = 'assumed' THEN CAST(measured AS {{.Double}}) ELSE 0 END) AS assumed,
     MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
     MAX(revision) AS revision
-  FROM method_calls
+  FROM {{.Calls}}
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}
   GROUP BY {{.Service ""}}, version, start_ns - MOD(start_ns, {{.Param}}unit_ns)
