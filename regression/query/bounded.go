@@ -180,8 +180,7 @@ type Impossible struct {
 	Rows int64
 }
 
-// Impossible lists it for the services that have any. It is not known of BigQuery's table, which
-// is read as it is.
+// Impossible lists it for the services that have any. It is not known of BigQuery's table.
 func (w *Warehouse) Impossible(ctx context.Context, window Window, f Filter) (out []Impossible, err error) {
 	if !w.InFiles() {
 		return nil, nil

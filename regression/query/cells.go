@@ -148,6 +148,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		out = append(out, c)
 		return nil
 	})
+	boundRecords(out, members)
 	return out, err
 }
 

@@ -184,6 +184,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		}
 		return err
 	})
+	out.boundRecords()
 	return out, err
 }
 

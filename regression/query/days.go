@@ -39,7 +39,7 @@ func (w *Warehouse) Days(ctx context.Context, metric Metric, window Window, f Fi
 		if err != nil {
 			return err
 		}
-		d.Date = at(date)
+		d.Date, d.Records = at(date), countedShare(d.Records, d.Weight)*d.Records
 		return each(&d)
 	})
 }

@@ -91,6 +91,14 @@ func (d dialect) Raw(prefix string) string {
 	return "CASE " + prefix + "level WHEN 'raw' THEN TRUE ELSE FALSE END"
 }
 
+// Calls is what statements read that form no weights.
+func (d dialect) Calls() string {
+	if d.partitioned {
+		return d.Bounded("method_calls", "event_date BETWEEN @from_date AND @to_date")
+	}
+	return "method_calls"
+}
+
 // Rows is what statements read that form weights.
 func (d dialect) Rows() string {
 	switch {
@@ -105,7 +113,12 @@ func (d dialect) Rows() string {
 	case d.Parted:
 		return "method_rows"
 	}
-	return "method_calls"
+	return d.Calls()
+}
+
+// until is the time in ns at which the last row that is read starts or ends.
+func (d dialect) until() string {
+	return fmt.Sprintf("(UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + %d)", methodspan.Ahead)
 }
 
 // pendingFor is how long counts may be on their way. An interval of counts is a minute at most.
@@ -351,11 +364,7 @@ func (s scope) AsTold(prefix string) string {
 // out what does not filter: an engine skips row groups by `column = parameter`,
 // and by nothing with an OR in it.
 func (s scope) Only(prefix string) string {
-	condition := ""
-	if s.partitioned {
-		condition += fmt.Sprintf(" AND %sevent_date BETWEEN %sfrom_date AND %sto_date", prefix, s.Param, s.Param)
-	}
-	condition += s.OnlyOf(prefix)
+	condition := s.OnlyOf(prefix)
 	if s.Filter.Namespace != "" {
 		condition += fmt.Sprintf(" AND %sservice_namespace = %sservice_namespace", prefix, s.Param)
 	}

@@ -54,7 +54,7 @@ func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, ch
 		var at64 int64
 		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method), &at64,
 			into(&p.Calls), into(&p.Records), &p.Clusters, &p.N, &p.X, &p.NN, &p.NX, &p.XX)
-		p.At = at(at64)
+		p.At, p.Records = at(at64), atMostCounted(p.Records, p.Calls)
 		out = append(out, p)
 		return err
 	})

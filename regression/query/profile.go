@@ -151,6 +151,7 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 			&p.Records, &p.Clusters, &p.SelfX,
 			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX, &p.OrphanX,
 			&p.NN, &p.NX, &p.XX, &p.NS, &p.SS)
+		p.Records = atMostCounted(p.Records, p.N)
 		if what == "method" {
 			methods = append(methods, p)
 		} else {

@@ -53,6 +53,9 @@ func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sa
 		}
 		err := rows.Scan(append(columns, into(&s.Tier))...)
 		s.First, s.Last = at(first), at(last)
+		for _, measured := range []*int64{&s.Measured, &s.CPUMeasured, &s.Tail} {
+			*measured = atMostCounted(*measured, s.Calls)
+		}
 		s.Full = methodspan.Function{Class: s.Class, Method: s.Method}.Full()
 		for i, basis := range bases {
 			if rests[i] > 0 {

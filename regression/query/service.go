@@ -69,6 +69,7 @@ func (w *Warehouse) Runs(ctx context.Context, window Window, f Filter) ([]Run, e
 // minutes, a deployment ends in seconds.
 func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Window, f Filter) ([]Run, error) {
 	var runs []Run
+	var calls float64
 	args := filterArgs(window, f)
 	args["unit_ns"] = unit.Nanoseconds()
 	err := w.each(ctx, "runs", scope{Filter: f}, args, func(rows *sql.Rows) error {
@@ -76,7 +77,10 @@ func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Windo
 		var first, last, until, oldest, unknown, listed int64
 		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
 			into(&first), into(&last), into(&until), into(&oldest), into(&unknown),
-			into(&r.Measured), into(&r.CPUMeasured), into(&r.Assumed), into(&listed), into(&r.Revision))
+			into(&r.Measured), into(&r.CPUMeasured), into(&r.Assumed), into(&listed), into(&r.Revision), into(&calls))
+		for _, measured := range []*int64{&r.Measured, &r.CPUMeasured, &r.Assumed} {
+			*measured = atMostCounted(*measured, calls)
+		}
 		r.First, r.Last, r.Until = at(first), at(last), at(until)
 		if oldest != 0 {
 			r.OldestProcess = at(oldest)

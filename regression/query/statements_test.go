@@ -24,8 +24,17 @@ var update = flag.Bool("update", false, "rewrite the statements for BigQuery")
 // be: one that is left out leaves a part of them.
 func statements(t *testing.T) map[string]string {
 	t.Helper()
-	filter := Filter{Namespace: "n", Service: "s", Environment: "e"}
-	compared := &Service{Namespace: "n", Name: "s"} // of an unknown environment
+	out := statementsOf(t, Filter{Namespace: "n", Service: "s", Environment: "e"}, &Service{Namespace: "n", Name: "s"}) // of an unknown environment
+	for name, text := range documented(t, out) {
+		out[name] = text
+	}
+	out["user"] = strings.Replace(out["user"], "STATEMENT", "SELECT service, SUM(w * cpu_ns) AS ns FROM method_cost GROUP BY service ORDER BY ns DESC", 1)
+	return out
+}
+
+// statementsOf are those of services that pass a filter, and of the one that is compared.
+func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]string {
+	t.Helper()
 	out := map[string]string{}
 	add := func(name, template string, s scope) {
 		s.dialect = bigqueryDialect
@@ -61,10 +70,6 @@ func statements(t *testing.T) map[string]string {
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})
 	add("user", "user", scope{Within: startsWithin("@from_ns", "@to_ns")})
-	for name, text := range documented(t, out) {
-		out[name] = text
-	}
-	out["user"] = strings.Replace(out["user"], "STATEMENT", "SELECT service, SUM(w * cpu_ns) AS ns FROM method_cost GROUP BY service ORDER BY ns DESC", 1)
 	return out
 }
 

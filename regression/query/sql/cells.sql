@@ -4,7 +4,7 @@ SELECT
   t.side, c.instance, c.process_start_ns,
   MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
   {{.Total `c.measured`}} AS measured, {{.Total `COALESCE(c.cpu_measured, 0)`}} AS cpu_measured
-FROM method_calls AS c
+FROM {{.Calls}} AS c
 JOIN {{.Given "compared"}} AS t
   ON t.version = c.version
 WHERE {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
@@ -97,7 +97,7 @@ cells AS (
   SELECT
     method_id, caller, member, slot,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
-    SUM(CASE WHEN weight IS NOT NULL THEN n ELSE 0 END) AS records,
+    SUM(CASE WHEN weight IS NOT NULL THEN CAST(n AS {{.Double}}) ELSE 0 END) AS records,
     COALESCE(SUM(weight * n), 0) AS weight,
     COALESCE(SUM(weight * x), 0) AS x,
     COALESCE(SUM(weight * capped), 0) AS capped,

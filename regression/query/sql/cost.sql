@@ -22,7 +22,7 @@
 WITH
 {{- if .ByGoroutineGroup}} goroutine_groups AS {{.Stored}} (
   SELECT goroutine_group
-  FROM method_calls
+  FROM {{.Calls}}
   WHERE {{.Kind "" "call"}} AND goroutine_group IS NOT NULL AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns {{.Only ""}}
   GROUP BY goroutine_group
   ORDER BY COUNT(*) DESC, goroutine_group
@@ -89,7 +89,7 @@ known AS (
   GROUP BY key_id, cell, cell_ns, caller
 ),
 shares AS (
-  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, cell, cell_ns), 0) AS share
+  SELECT *, {{.Clamp `flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, cell, cell_ns), 0)` "share"}} AS share
   FROM known
 ),
 paid AS (
@@ -165,8 +165,8 @@ means AS (
   SELECT
     {{.Service "e."}}, e.version, e.class, e.method, e.name, t.*,
     {{if .Owned}}o.owner{{else}}CAST(NULL AS {{.Text}}){{end}} AS owner,
-    CASE WHEN t.clusters >= 3 THEN t.self_x / NULLIF(t.n, 0)
-      ELSE SUM(t.self_x) OVER versions / NULLIF(SUM(t.n) OVER versions, 0) END AS mean
+    {{.Clamp `CASE WHEN t.clusters >= 3 THEN t.self_x / NULLIF(t.n, 0)
+      ELSE SUM(t.self_x) OVER versions / NULLIF(SUM(t.n) OVER versions, 0) END` "mean"}} AS mean
   FROM totals AS t
   JOIN names AS e ON e.name_id = t.name_id
   {{- if .Owned}}
@@ -190,8 +190,8 @@ parts AS (
 mean_parts AS (
   SELECT
     {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.name, m.name_id, p.goroutine_group, p.n, p.self_x, p.self_usd, p.self_unpriced_x,
-    CASE WHEN m.clusters >= 3 THEN p.self_x / NULLIF(m.n, 0)
-      ELSE SUM(p.self_x) OVER versions / NULLIF(SUM(m.n) OVER versions, 0) END AS mean
+    {{.Clamp `CASE WHEN m.clusters >= 3 THEN p.self_x / NULLIF(m.n, 0)
+      ELSE SUM(p.self_x) OVER versions / NULLIF(SUM(m.n) OVER versions, 0) END` "mean"}} AS mean
   FROM means AS m
   JOIN parts AS p ON p.name_id = m.name_id
   WINDOW versions AS (PARTITION BY {{.Service "m."}}, m.name, p.goroutine_group)
@@ -225,9 +225,9 @@ grouped AS (
   SELECT
     m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns,
     {{- if .ByGoroutineGroup}}
-    BIT_OR(p.named) AS named, SUM(c.n) AS n, SUM(COALESCE(p.self_x, 0) - COALESCE(m.mean, 0) * c.n) AS residual
+    BIT_OR(p.named) AS named, SUM(c.n) AS n, {{.Clamp `SUM(COALESCE(p.self_x, 0) - COALESCE(m.mean, 0) * c.n)` "residual"}} AS residual
     {{- else}}
-    BIT_OR(c.named) AS named, SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
+    BIT_OR(c.named) AS named, SUM(c.n) AS n, {{.Clamp `SUM(c.self_x - COALESCE(m.mean, 0) * c.n)` "residual"}} AS residual
     {{- end}}
   FROM clusters AS c
   JOIN ranked AS m ON c.name_id = m.name_id
@@ -317,7 +317,7 @@ WITH seen AS (
       COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances,
     -- Whether any price is of a public list.
     MAX(CASE WHEN {{if .Repriced}}r.listed IS NOT NULL{{else}}c.price_source LIKE 'list %'{{end}} THEN 1 ELSE 0 END) AS listed
-  FROM method_calls AS c
+  FROM {{.Calls}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
@@ -336,7 +336,7 @@ processes AS (
     COALESCE(CAST(c.cores AS {{.Double}}), 0) AS cores,
     COALESCE(c.cpu_limit, 0) AS cpu_limit,
     {{if .Repriced}}CAST(r.usd_per_core_hour AS {{.Double}}){{else}}c.usd_per_core_hour{{end}} AS price
-  FROM method_calls AS c
+  FROM {{.Calls}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
@@ -413,7 +413,7 @@ ORDER BY {{.Service ""}}
 {{define "places"}}
 -- Where processes ran, as far as prices depend on it.
 SELECT DISTINCT cloud_provider, region, host_type, capacity_type
-FROM method_calls
+FROM {{.Calls}}
 WHERE kind IS NOT NULL
   {{.Only ""}}
 ORDER BY cloud_provider, region, host_type, capacity_type
@@ -426,7 +426,7 @@ SELECT
   cloud_provider, region, host_type, capacity_type, COALESCE(host, host_id) AS host, price_source, usd_per_core_hour,
   CAST(COUNT(*) AS {{.Long}}) AS row_count,
   COALESCE(SUM(CASE WHEN {{.Kind "" "process"}} THEN CAST(cpu_ns AS {{.Double}}) END), 0) AS cpu_ns
-FROM method_calls
+FROM {{.Calls}}
 WHERE ({{.Kind "" "process"}} OR weight_basis <> 'exact') AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}
 GROUP BY cloud_provider, region, host_type, capacity_type, COALESCE(host, host_id), price_source, usd_per_core_hour
@@ -436,7 +436,7 @@ LIMIT {{.MaxPriced}}
 
 {{define "classes"}}
 SELECT DISTINCT {{.Service ""}}, class
-FROM method_calls
+FROM {{.Calls}}
 WHERE {{.Kind "" "call" "counts" "aggregate"}}
   {{.Only ""}}
 ORDER BY {{.Service ""}}, class
@@ -444,7 +444,7 @@ ORDER BY {{.Service ""}}, class
 
 {{define "services"}}
 SELECT DISTINCT {{.Service ""}}
-FROM method_calls
+FROM {{.Calls}}
 WHERE kind IS NOT NULL
   {{.Only ""}}
 ORDER BY {{.Service ""}}
@@ -517,7 +517,7 @@ WITH timed AS (
     CASE WHEN stratum = 'tail' THEN 1 ELSE 0 END AS tail,
     measured, COALESCE(cpu_measured, 0) AS cpu_measured,
     1 / NULLIF(p * cpu_p, 0) AS weight, cpu_ns / 1e6 AS x, cpu_hist AS bins
-  FROM method_calls
+  FROM {{.Calls}}
   WHERE {{.Kind "" "call" "aggregate"}} AND measured > 0
     AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}

@@ -73,7 +73,7 @@ dated AS (
   SELECT
     method_id, caller, date_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
-    CAST(SUM(n) AS {{.Double}}) AS records,
+    SUM(CAST(n AS {{.Double}})) AS records,
     SUM(weight * n) AS weight,
     SUM(weight * capped) AS capped,
     SUM(weight * logs) AS logs

@@ -7,7 +7,7 @@
       ROW_NUMBER() OVER (
         PARTITION BY {{.Service ""}}, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
-    FROM method_calls
+    FROM {{.Calls}}
     WHERE {{.Kind "" "process"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
       AND end_ns <= {{.Param}}read_to_ns
       {{.Only ""}}
@@ -34,7 +34,7 @@ summed AS (
   SELECT
     {{.Service ""}}, version, instance, process_start_ns, kind, start_ns, end_ns,
     COUNT(*) AS row_count, SUM(calls) AS calls, MIN(calls_total) AS lowest_total, MAX(calls_total) AS highest_total
-  FROM {{if .Once}}({{template "once" .}}) AS once{{else}}method_calls{{end}}
+  FROM {{if .Once}}({{template "once" .}}) AS once{{else}}{{.Calls}}{{end}}
   WHERE {{.Kind "" "process" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
     AND end_ns <= {{.Param}}read_to_ns
     {{.Only ""}}
@@ -76,7 +76,7 @@ ORDER BY {{.Service "a."}}, a.version, a.first_ns, a.instance
 
 {{define "once"}}-- One of several copies of a row. Rows of one place that differ are no copies.
     SELECT *
-    FROM method_calls
+    FROM {{.Calls}}
     WHERE level = 'raw'
     QUALIFY batch_id IS NULL
       OR ROW_NUMBER() OVER (PARTITION BY batch_id, row_seq, kind, start_ns, end_ns, class, method, signature, calls, calls_total) = 1{{end}}
@@ -88,7 +88,7 @@ SELECT
   l.process, SPLIT_PART(m.batch_id, '/', 1) AS batch,
   MAX(CASE WHEN m.kind = 'process' THEN m.calls_total END) AS total,
   SUM(CASE WHEN m.kind = 'counts' THEN m.calls ELSE 0 END) AS counted
-FROM {{if .Once}}({{template "once" .}}){{else}}method_calls{{end}} AS m
+FROM {{if .Once}}({{template "once" .}}){{else}}{{.Calls}}{{end}} AS m
 JOIN {{.Given "lacking"}} AS l
   ON {{.Same "m" "l" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
 WHERE m.weight_basis = 'exact' AND m.level = 'raw' AND m.start_ns >= {{.Param}}raw_from_ns AND m.end_ns <= {{.Param}}read_to_ns
@@ -106,7 +106,7 @@ WITH counted AS (
   SELECT
     {{.Service ""}}, version, instance, process_start_ns, MIN(start_ns) + 1000000000 AS first_ns, MAX(end_ns) - 1000000000 AS last_ns,
     MAX(CASE WHEN method = '(overflow)' THEN 1 ELSE 0 END) AS overflowed
-  FROM method_calls
+  FROM {{.Calls}}
   WHERE {{.Kind "" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns AND end_ns <= {{.Param}}read_to_ns
     {{.Only ""}}
   GROUP BY {{.Service ""}}, version, instance, process_start_ns
@@ -115,7 +115,7 @@ methods AS (
   SELECT
     {{.Service "m."}}, m.version, m.instance, m.process_start_ns, m.class, m.method,
     SUM(m.calls) AS calls, SUM(CAST(m.measured AS {{.Double}})) AS measured
-  FROM {{if .Once}}({{template "once" .}}){{else}}method_calls{{end}} AS m
+  FROM {{if .Once}}({{template "once" .}}){{else}}{{.Calls}}{{end}} AS m
   JOIN counted AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
   WHERE {{.Kind "m." "call" "aggregate" "counts"}} AND m.weight_basis = 'exact' AND m.level = 'raw' AND (m.kind = 'counts' OR m.start_ns >= c.first_ns AND m.end_ns <= c.last_ns)
     AND c.overflowed = 0 AND c.last_ns >= {{.Param}}from_ns AND c.first_ns < {{.Param}}to_ns
@@ -133,7 +133,7 @@ ORDER BY {{.Service ""}}
 -- Places of queue items that are stored more than once.
 WITH places AS (
   SELECT batch_id, row_seq, COUNT(*) AS copies{{if .Parted}}, COUNT(DISTINCT part) AS collectors{{end}}
-  FROM {{if .Parted}}method_rows{{else}}method_calls{{end}}
+  FROM {{if .Parted}}method_rows{{else}}{{.Calls}}{{end}}
   WHERE level = 'raw' AND batch_id IS NOT NULL
     {{.Only ""}}
   GROUP BY batch_id, row_seq
@@ -158,7 +158,7 @@ SELECT
   CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS versionless_rows,
   CAST(COUNT(DISTINCT CASE WHEN batch_id LIKE '%.%' THEN batch_id END) AS {{.Long}}) AS conflicting_batches,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
-FROM method_calls
+FROM {{.Calls}}
 WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}
 GROUP BY {{.Service ""}}

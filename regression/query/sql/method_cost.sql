@@ -91,9 +91,9 @@ weighed AS (
 )
 {{end}}
 
-{{define "cpu_factor"}}(CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END){{end}}
+{{define "cpu_factor"}}{{.Clamp `(CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END)` "factor"}}{{end}}
 
-{{define "wall_factor"}}(CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END){{end}}
+{{define "wall_factor"}}{{.Clamp `(CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END)` "factor"}}{{end}}
 
 {{define "cell_of_weight"}}
     CASE

@@ -33,7 +33,7 @@ SELECT
   MAX(CASE WHEN {{.Kind "" "counts" "process"}} OR calls > 0 THEN end_ns END) AS counted_ns,
   MAX(CASE WHEN weight_basis = 'assumed' AND start_ns >= {{.Param}}from_ns THEN 1 ELSE 0 END) AS assumed,
   MAX(CASE WHEN weight_basis <> 'exact' AND start_ns >= {{.Param}}from_ns THEN 1 ELSE 0 END) AS others
-FROM method_calls
+FROM {{.Calls}}
 WHERE start_ns < {{.Param}}to_ns
   {{.Only ""}}
 GROUP BY {{.Service ""}}

@@ -10,7 +10,7 @@ WITH {{if .WarmUp -}}
 unknown_starts AS {{.Stored}} (
   -- Where a process does not say when it started, its first row in the window does.
   SELECT {{.Service "c."}}, t.side, c.instance, MIN(c.start_ns) AS start_ns
-  FROM method_calls AS c
+  FROM {{.Calls}} AS c
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   WHERE c.process_start_ns IS NULL AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns {{.Only "c."}}
@@ -82,7 +82,7 @@ known AS (
   GROUP BY key_id, side, cell, cell_ns, caller
 ),
 shares AS (
-  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, side, cell, cell_ns), 0) AS share
+  SELECT *, {{.Clamp `flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, side, cell, cell_ns), 0)` "share"}} AS share
   FROM known
 ),
 paid AS {{.Inline}} (

@@ -5,9 +5,9 @@
 WITH marked AS (
   SELECT
     *,
-    CASE WHEN level = 'raw' AND measured > 0 AND p > 0 AND COALESCE(stratum, '') <> 'tail' THEN measured END AS drawn,
-    CASE WHEN level = 'raw' AND cpu_measured > 0 AND p > 0 AND cpu_p > 0 AND COALESCE(stratum, '') <> 'tail' THEN cpu_measured END AS cpu_drawn
-  FROM method_calls
+    CASE WHEN level = 'raw' AND measured > 0 AND p > 0 AND COALESCE(stratum, '') <> 'tail' THEN CAST(measured AS {{.Double}}) END AS drawn,
+    CASE WHEN level = 'raw' AND cpu_measured > 0 AND p > 0 AND cpu_p > 0 AND COALESCE(stratum, '') <> 'tail' THEN CAST(cpu_measured AS {{.Double}}) END AS cpu_drawn
+  FROM {{.Calls}}
   WHERE {{.Kind "" "call" "counts" "aggregate"}} AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}
 )
@@ -38,7 +38,7 @@ ORDER BY {{.Key ""}}
 {{define "assumed"}}
 -- Calls of methods and versions by spans of which nothing says how they were sampled.
 SELECT {{.Key ""}}, SUM(calls) AS calls
-FROM method_calls
+FROM {{.Calls}}
 WHERE weight_basis = 'assumed' AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}
 GROUP BY {{.Key ""}}
@@ -49,7 +49,7 @@ ORDER BY {{.Key ""}}
 -- Services with spans of which it is not known which process sent them: no name, or one that
 -- the receiver says several may have.
 SELECT {{.Service ""}}
-FROM method_calls
+FROM {{.Calls}}
 WHERE weight_basis <> 'exact' AND (instance IS NULL OR instance LIKE '~%')
   AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}

@@ -18,8 +18,9 @@ WITH units AS (
     SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN CAST(cpu_measured AS {{.Double}}) ELSE 0 END) AS cpu_measured,
     SUM(CASE WHEN weight_basis = 'assumed' THEN CAST(measured AS {{.Double}}) ELSE 0 END) AS assumed,
     MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
-    MAX(revision) AS revision
-  FROM method_calls
+    MAX(revision) AS revision,
+    SUM(calls) AS calls
+  FROM {{.Calls}}
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}
   GROUP BY {{.Service ""}}, version, start_ns - MOD(start_ns, {{.Param}}unit_ns)
@@ -49,7 +50,8 @@ SELECT
   {{.Total `cpu_measured`}} AS cpu_measured,
   {{.Total `assumed`}} AS assumed,
   CAST(MAX(listed) AS {{.Long}}) AS listed,
-  MAX(revision) AS revision
+  MAX(revision) AS revision,
+  SUM(calls) AS calls
 FROM numbered
 GROUP BY {{.Service ""}}, version, run
 ORDER BY first_ns, version, {{.Service ""}}

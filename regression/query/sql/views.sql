@@ -27,11 +27,7 @@ FROM ({{template "weighted_rows" .EveryRow}}){{.Within}}
 {{define "view_of_method_cost"}}
 -- The rows of the last 31 days with their weights. Made by the exporter, which
 -- puts the names of project and dataset in.
-WITH recent AS (
-  SELECT *
-  FROM `PROJECT.DATASET.method_calls`
-  WHERE event_date >= DATE_SUB(CURRENT_DATE('UTC'), INTERVAL 31 DAY)
-)
+WITH recent AS {{.Bounded "`PROJECT.DATASET.method_calls`" "event_date >= DATE_SUB(CURRENT_DATE('UTC'), INTERVAL 31 DAY)"}}
 SELECT *, TIMESTAMP_MICROS(DIV(start_ns, 1000)) AS start_time
 FROM ({{template "method_cost" (.From "recent").EveryRow}})
 {{end}}
@@ -39,11 +35,7 @@ FROM ({{template "method_cost" (.From "recent").EveryRow}})
 {{define "user"}}
 -- A statement of the user's own behind the two relations that it may read. Weights are
 -- formed of whole dates, the window is cut after that.
-WITH whole_calls AS (
-  SELECT *
-  FROM `PROJECT.DATASET.method_calls`
-  WHERE event_date BETWEEN {{.Param}}from_date AND {{.Param}}to_date
-),
+WITH whole_calls AS {{.Bounded "`PROJECT.DATASET.method_calls`" "event_date BETWEEN @from_date AND @to_date"}},
 method_calls AS (
   SELECT *
   FROM whole_calls{{.Within}}
@@ -57,7 +49,7 @@ STATEMENT
 {{define "extent"}}
 -- From which date there are rows, and how many.
 SELECT CAST(MIN(event_date) AS STRING) AS first_date, COUNT(*) AS row_count
-FROM method_calls
+FROM {{.Calls}}
 WHERE kind IS NOT NULL
   {{.Only ""}}
 {{end}}
