@@ -13,8 +13,8 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench test/figures deploy test/buckets test/integration test/shop
-# Long tests of the command that are skipped with the race detector.
-UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped
+# Long tests of the command and of queries that are skipped with the race detector.
+UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped|TestNoNumberEndsAStatementForBigQuery|TestSumsBesideRowsSayWhatRowsSay|TestWhereCallsAreCountedAndTimed|TestRollupOfRandomRows|TestTotalsAtEveryArrival
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
 ARITHMETIC := regression/judge regression/stats regression/drift
 SIMULATIONS := ./test/sim/... ./test/benchverdicts ./processor/adaptivesampler/internal/decide/sim/...
@@ -63,7 +63,7 @@ test: build ## Run all tests, with the race detector.
 		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
-	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
+	echo "== long tests of the command and of queries without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour ./regression/query; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
 	echo "== attacks, short"; ($(call measure,benchhostile,--services 2000 --strict)); \
 	echo "== costs against known work, short"; ($(call measure,benchtruth,--duration 40s --short)); \

@@ -26,12 +26,16 @@ func TestUnracedTestsAreRun(t *testing.T) {
 	if list == nil {
 		t.Fatal("the Makefile lists no UNRACED tests")
 	}
-	files, err := filepath.Glob("*_test.go")
+	own, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries, err := filepath.Glob("../../regression/query/*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var skipped []string
-	for _, path := range files {
+	for _, path := range append(own, queries...) {
 		source, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
