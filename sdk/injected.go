@@ -37,8 +37,8 @@ func Declare(methods []Method, table string) bool {
 	return true
 }
 
-// Timed reports whether the call is timed, so that it must end.
-func (c Call) Timed() bool { return c.plan != nil }
+// On reports whether the method is on.
+func (m *Method) On() bool { return m.plan.Load() != nil }
 
 // Autostart starts the SDK before the packages of the program are initialised, and
 // registers what sends the rest when the program ends. Unless methods are named in the

@@ -57,7 +57,7 @@ example.com/program/shop.generated: probe
 `, stdout)
 }
 
-var inserted = regexp.MustCompile(` if _corehourC := _corehourM\[\d+\]\.Begin\(\); _corehourC\.Timed\(\) \{ defer _corehourC\.End\(\) \};`)
+var inserted = regexp.MustCompile(` if _corehourM\[\d+\]\.On\(\) \{ defer _corehourM\[\d+\]\.Begin\(\)\.End\(\) \};`)
 
 // checkInserted puts a probe into every function that can have one, and compares.
 func checkInserted(t *testing.T, path string, text []byte) (functions int) {
@@ -99,7 +99,7 @@ func declarations(t *testing.T, path string, text []byte) (all [][3]any) {
 		statements := 0
 		if decl.Body != nil {
 			for _, s := range decl.Body.List {
-				if i, ok := s.(*ast.IfStmt); ok && strings.HasPrefix(string(text[set.PositionFor(i.Pos(), false).Offset:]), "if _corehourC := ") {
+				if i, ok := s.(*ast.IfStmt); ok && strings.HasPrefix(string(text[set.PositionFor(i.Pos(), false).Offset:]), "if _corehourM[") {
 					continue
 				}
 				if _, ok := s.(*ast.EmptyStmt); !ok {

@@ -278,7 +278,7 @@ func write(path, text string) error {
 }
 
 var (
-	injected = regexp.MustCompile(`if _corehourC := _corehourM\[(\d+)\]\.Begin\(\); _corehourC\.Timed\(\) \{ defer _corehourC\.End\(\) \}`)
+	injected = regexp.MustCompile(`if _corehourM\[(\d+)\]\.On\(\) \{ defer _corehourM\[\d+\]\.Begin\(\)\.End\(\) \}`)
 	hunk     = regexp.MustCompile(`^@@ -(\d+) \+\d+ @@$`)
 )
 
