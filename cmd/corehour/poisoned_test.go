@@ -243,7 +243,7 @@ func TestImpossibleNumbersInABucket(t *testing.T) {
 func answersOf(root string, only ...string) map[string]result {
 	answers := map[string]result{}
 	for _, command := range [][]string{
-		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"},
+		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"}, {"regress", "--warm-up", "5m"},
 		{"drift", "--json"}, {"report", "--format", "markdown"}, {"explain", "--wide", fixture.Rate}, {"check", "--wide"}, {"check", "--json"},
 		{"sql", `SELECT service, method, kind, SUM(calls) AS calls, SUM(measured) AS measured, SUM(cpu_measured) AS cpu_measured, SUM(errors) AS errors, SUM(w * cpu_ns) AS cpu, SUM(w_wall * wall_ns) AS wall,
 			SUM(cost_usd) AS usd, MAX(wall_max_ns) AS wall_max, MAX(calls_total) AS total, MIN(calls_total) AS least, MAX(end_ns) AS last FROM method_cost GROUP BY ALL ORDER BY ALL`},
@@ -363,7 +363,7 @@ func sameAnswers(t *testing.T, clean, spoilt string) {
 	t.Helper()
 	window := []string{"--from", fixture.Start.Format(time.RFC3339), "--to", evening.Format(time.RFC3339)}
 	commands := [][]string{
-		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"},
+		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"}, {"regress", "--warm-up", "5m"},
 		{"drift", "--json"}, {"report", "--format", "markdown"}, {"explain", "--wide", fixture.Rate},
 		{"check"}, {"check", "--json"}, {"sql", "SELECT service, SUM(calls) AS calls, SUM(measured) AS measured, SUM(w * cpu_ns) AS cpu, SUM(cost_usd) AS usd FROM method_cost WHERE service = 'shop' GROUP BY ALL"},
 	}

@@ -21,7 +21,7 @@ scoped AS {{.Inline}} (
   SELECT
     c.*,
     {{- if .Sides}}
-    t.side, CASE WHEN c.start_ns >= t.from_ns AND c.start_ns < t.to_ns{{if .WarmUp}} AND c.start_ns >= COALESCE(c.process_start_ns, u.start_ns) + {{.Param}}warm_up_ns{{end}} THEN c.start_ns - MOD(c.start_ns, t.slot_ns) END AS slot_ns
+    t.side, CASE WHEN c.start_ns >= t.from_ns AND c.start_ns < t.to_ns{{if .WarmUp}} AND c.start_ns - {{.Param}}warm_up_ns >= COALESCE(c.process_start_ns, u.start_ns){{end}} THEN c.start_ns - MOD(c.start_ns, t.slot_ns) END AS slot_ns
     {{- else}}
     CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns THEN c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END AS slot_ns
     {{- end}}

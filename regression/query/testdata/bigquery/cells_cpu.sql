@@ -388,7 +388,7 @@ names AS (
 seen AS (
   SELECT
     e.method_id, m.member, w.signature, w.caller,
-    CASE WHEN @by_age = 1 THEN w.start_ns - m.process_start_ns
+    CASE WHEN @by_age = 1 THEN w.start_ns - CASE WHEN m.process_start_ns < 0 THEN 0 ELSE m.process_start_ns END
       WHEN @daily = 1 AND t.side = 'base'
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
