@@ -141,7 +141,7 @@ func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stde
 			return errors.New("no method spans are stored")
 		}
 		say("%s sent no method spans. The likely causes:", program)
-		say("- no SDK was started and shut down: call corehour.Start, Begin and End of a corehour.NewMethod, and the shutdown that Start returned, before os.Exit and on signals")
+		say("- no SDK was started and shut down: build it with corehour go build; or call corehour.Start, Begin and End of a corehour.NewMethod, and the shutdown that Start returned, before os.Exit and on signals")
 		say("- its code names a collector: WithEndpoint wins over the environment; leave it out")
 		return nil
 	}
