@@ -54,7 +54,7 @@ func Autostart(methodFile string, onExit func(func()), goroutine func() uint64, 
 	}
 	shutdown, err := Start(context.Background(), func(c *config) {
 		c.set("service.name", firstOf(c.attributes["service.name"], programName()))
-		c.builtMethodFile = methodFile
+		c.compiledIn, c.builtMethodFile = true, methodFile
 		if os.Getenv("COREHOUR_SAMPLE") == "" {
 			c.defaults.mode, c.namedOnly = Off, true
 		}

@@ -37,6 +37,7 @@ type config struct {
 	// read.
 	methodFileAsked bool
 	strictMethods   bool
+	compiledIn      bool   // the probes of all methods were
 	builtMethodFile string // the text of one that was compiled in, used where methodFile names none
 	namedOnly       bool   // methods are off unless the file or a collector names them
 

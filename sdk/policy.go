@@ -16,14 +16,16 @@ import (
 type policy struct {
 	defaults settings
 	file     *methodfile.File // nil = none
-	named    bool             // methods are off unless an entry is for them
 	strict   bool             // faults of the file are errors of Start
 	rates    *rateTable       // nil = none, or no longer fresh
+
+	compiledIn bool // all methods were declared by a build
+	named      bool // methods are off unless an entry is for them
 }
 
 // newPolicy reads the method file that w follows; nil = there is none.
 func newPolicy(c config, w *methodWatch) (policy, error) {
-	p := policy{defaults: c.defaults, strict: c.strictMethods, named: c.namedOnly}
+	p := policy{defaults: c.defaults, strict: c.strictMethods, compiledIn: c.compiledIn, named: c.namedOnly}
 	if w == nil {
 		p.file = c.builtFile()
 		return p, nil
@@ -155,6 +157,9 @@ func (p *policy) unused() error {
 	if len(unused) > most {
 		more = fmt.Sprintf(" and %d more", len(unused)-most)
 		unused = unused[:most]
+	}
+	if p.compiledIn {
+		more += ": these need a rebuild, by corehour go build with this file"
 	}
 	return errors.New("method file: entries that fit no method: " + strings.Join(unused, ", ") + more)
 }

@@ -227,11 +227,13 @@ func main() {
 	cmd.Stderr = &errs
 	require.NoError(t, cmd.Start())
 	time.Sleep(time.Second)
-	write(t, dir, "live.json", `{"version": 1, "methods": [{"class": "example.com/program/shop", "method": "Recovered", "rate": 1}]}`)
+	write(t, dir, "live.json", `{"version": 1, "methods": [{"class": "example.com/program/shop", "method": "Recovered", "rate": 1},
+  {"class": "example.com/program/words", "method": "Count", "rate": 1}]}`)
 	time.Sleep(14 * time.Second)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait()
 	assert.NotEmpty(t, counts(errs.String())["/shop.Recovered"])
+	assert.Equal(t, 1, strings.Count(errs.String(), "entries that fit no method: methods[1] (example.com/program/words.Count): these need a rebuild, by corehour go build with this file"))
 }
 
 // A vendored package gets probes where the file names it; a module elsewhere is named as such.
