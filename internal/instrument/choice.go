@@ -20,8 +20,8 @@ type choice struct {
 
 // choose gives probes to the functions of the packages. Without a method file, or where its
 // defaults say that methods are measured, every function gets one that the compiler does not
-// inline; else those that entries name. An entry for one method overrides the inlining.
-func choose(all []*found, file *methodfile.File, others []string) *choice {
+// inline; else those that entries name, or reach by their scope. An entry for one method overrides the inlining.
+func choose(all []*found, file *methodfile.File, reached scopes, others []string) *choice {
 	c := &choice{left: map[string]int{}}
 	used := map[int]bool{}
 	for _, k := range all {
@@ -38,7 +38,7 @@ func choose(all []*found, file *methodfile.File, others []string) *choice {
 					if named && rule.Single() {
 						c.notes = append(c.notes, fmt.Sprintf("methods[%d]: %s stays without probe: %s", rule.Index, f.name, f.reason))
 					}
-				case !named && !everything:
+				case !named && !everything && reached[f] == nil:
 					f.reason = notNamed
 				case f.inline && !(named && rule.Single()):
 					f.reason = inlinable

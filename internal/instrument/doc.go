@@ -4,6 +4,7 @@
 //	Command (command.go)  what was asked of the go command
 //	load    (packages.go) its packages, from go list
 //	find    (functions.go) their functions, and which of them cannot have a probe
+//	reach   (scope.go)    which of them an entry's scope reaches by calls
 //	choose  (choice.go)   which get one, by the method file
 //	insert  (insert.go)   one statement after a function's opening brace, on the same line
 //	overlay (overlay.go)  the changed files, the tables of probes and the SDK, by -overlay

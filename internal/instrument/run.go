@@ -57,7 +57,15 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 			return 0, err
 		}
 	}
-	chosen := choose(all, file, p.others)
+	reached, notes, err := reach(ctx, c, p, all, file)
+	if err != nil {
+		return 0, err
+	}
+	chosen := choose(all, file, reached, p.others)
+	chosen.notes = append(notes, chosen.notes...)
+	if text, err = reached.expanded(text, all); err != nil {
+		return 0, err
+	}
 	switch {
 	case s.Diff:
 		return 0, chosen.printDiff(stdout)

@@ -147,14 +147,19 @@ func TestWrongTypesOfParts(t *testing.T) {
 	assert.Equal(t, Rule{Index: -1, Reason: "defaults", Max: 1, Mode: ModeSample}, f.Default)
 }
 
-func TestScopeHasNoEffectYet(t *testing.T) {
+func TestScope(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1, "methods": [
     {"match": "a*"},
-    {"match": "b*", "scope": "eager", "rate": 0.3},
-    {"match": "c*", "scope": "total"}
+    {"match": "b*", "scope": "lazy", "rate": 0.3},
+    {"match": "c*", "scope": "total"},
+    {"match": "d*", "scope": "lazy"}
   ]}`)
-	assert.Equal(t, []string{`methods[1].scope (line 3): has no effect in this version, found "eager": remove it from all entries`}, warnings)
-	assert.Equal(t, 3, f.Len(), "their entries are in force")
+	assert.Equal(t, []string{`methods[1].scope (line 3): has no effect in this version, found "lazy": eager compiles probes in, which are on from the start`}, warnings)
+	assert.Equal(t, 4, f.Len(), "their entries are in force")
+	for name, want := range map[string]string{"a.b": "", "b.b": ScopeLazy, "c.b": ScopeTotal} {
+		rule, _ := f.Lookup(methodspan.ParseFunction(name))
+		assert.Equal(t, want, rule.Scope, name)
+	}
 }
 
 func TestWhatEntriesInherit(t *testing.T) {

@@ -17,6 +17,13 @@ const (
 	ModeOff       Mode = "off"       // none is timed
 )
 
+// Scopes of an entry: which functions a build gives probes beyond those it names.
+const (
+	ScopeLazy  = "lazy"
+	ScopeEager = "eager" // those that they reach by calls
+	ScopeTotal = "total" // all of the program
+)
+
 // MinRate is the lowest rate: one call in a thousand million.
 const MinRate = 1e-9
 
@@ -48,6 +55,8 @@ type Rule struct {
 	Tail     bool // keep every call above a threshold
 	Stack    bool // chosen calls carry the methods above them
 	Blocking bool // calls wait: never time CPU
+
+	Scope string // what a build compiles in besides; "" = nothing
 
 	class, method, signature string
 	prefix                   string

@@ -1,0 +1,209 @@
+package instrument
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/token"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/tools/go/callgraph"
+	"golang.org/x/tools/go/callgraph/vta"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+// scopes are the functions that get a probe because an entry with a scope reaches them, each with
+// that entry.
+type scopes map[*function]*methodfile.Rule
+
+// reach follows the scopes of a method file. Its notes say how long that took.
+func reach(ctx context.Context, c *Command, p *program, all []*found, file *methodfile.File) (scopes, []string, error) {
+	if file == nil {
+		return nil, nil, nil
+	}
+	reached := scopes{}
+	roots := map[*function]*methodfile.Rule{}
+	for f := range functionsOf(all) {
+		if rule, named := file.Lookup(f.normal); named && rule.Scope == methodfile.ScopeEager {
+			roots[f] = rule
+		} else if named && rule.Scope == methodfile.ScopeTotal {
+			for other := range functionsOf(all) {
+				reached[other] = rule
+			}
+		}
+	}
+	if len(roots) == 0 {
+		return reached.unnamed(file), nil, nil
+	}
+	begin := time.Now()
+	loaded, err := loadCode(ctx, c, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	loading := time.Since(begin)
+	begin = time.Now()
+	graph := vta.CallGraph(ssautil.AllFunctions(loaded), nil)
+	edges := reached.follow(graph, loaded.Fset, all, roots)
+	note := fmt.Sprintf("scope: %d functions reached from %d, by %d calls; loaded in %.1f s, followed in %.1f s",
+		len(reached), len(roots), edges, loading.Seconds(), time.Since(begin).Seconds())
+	return reached.unnamed(file), []string{note}, nil
+}
+
+// unnamed leaves out functions with an entry of their own.
+func (s scopes) unnamed(file *methodfile.File) scopes {
+	maps.DeleteFunc(s, func(f *function, _ *methodfile.Rule) bool {
+		_, named := file.Lookup(f.normal)
+		return named
+	})
+	return s
+}
+
+func functionsOf(all []*found) func(yield func(*function) bool) {
+	return func(yield func(*function) bool) {
+		for _, k := range all {
+			for _, s := range k.sources {
+				for _, f := range s.functions {
+					if !k.pkg.vendored && !yield(f) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// loadCode loads the main module's packages from source, and what they import from what the
+// compiler exports: a call through code of others is not seen.
+func loadCode(ctx context.Context, c *Command, p *program) (*ssa.Program, error) {
+	var paths []string
+	for _, k := range p.packages {
+		if !k.vendored {
+			paths = append(paths, k.ImportPath)
+		}
+	}
+	list, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: c.dir, BuildFlags: c.list,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
+			packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile | packages.NeedModule,
+	}, paths...)
+	if err != nil {
+		return nil, fmt.Errorf("scope: %w", err)
+	}
+	for _, k := range list {
+		if len(k.Errors) > 0 {
+			return nil, fmt.Errorf("scope: %w: build it plainly first", k.Errors[0])
+		}
+	}
+	code, _ := ssautil.Packages(list, ssa.InstantiateGenerics)
+	code.Build()
+	return code, nil
+}
+
+// follow adds all functions that calls reach from the roots, and returns the number of calls.
+func (s scopes) follow(graph *callgraph.Graph, set *token.FileSet, all []*found, roots map[*function]*methodfile.Rule) (edges int) {
+	at := map[string]*function{}
+	for _, k := range all {
+		for _, src := range k.sources {
+			for _, f := range src.functions {
+				at[fmt.Sprint(src.path, ":", f.line)] = f
+			}
+		}
+	}
+	declared := func(fn *ssa.Function) *function {
+		if origin := fn.Origin(); origin != nil {
+			fn = origin
+		}
+		if fn.Syntax() == nil || fn.Parent() != nil {
+			return nil
+		}
+		for _, adjusted := range []bool{false, true} { // what cgo made of a file says where it was
+			place := set.PositionFor(fn.Syntax().Pos(), adjusted)
+			if f := at[fmt.Sprint(place.Filename, ":", place.Line)]; f != nil {
+				return f
+			}
+		}
+		return nil
+	}
+	seen := map[*callgraph.Node]bool{}
+	var visit func(n *callgraph.Node, rule *methodfile.Rule)
+	visit = func(n *callgraph.Node, rule *methodfile.Rule) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		if f := declared(n.Func); f != nil && s[f] == nil {
+			s[f] = rule
+		}
+		for _, e := range n.Out {
+			edges++
+			visit(e.Callee, rule)
+		}
+		for _, inner := range n.Func.AnonFuncs { // it may be passed to code of others
+			if node := graph.Nodes[inner]; node != nil {
+				visit(node, rule)
+			}
+		}
+	}
+	var begin []*callgraph.Node
+	rules := map[*callgraph.Node]*methodfile.Rule{}
+	for fn, n := range graph.Nodes {
+		if fn == nil {
+			continue
+		}
+		if f := declared(fn); f != nil && roots[f] != nil {
+			begin, rules[n] = append(begin, n), roots[f]
+		}
+	}
+	slices.SortFunc(begin, func(a, b *callgraph.Node) int { // whose entry holds must not depend on chance
+		return rules[a].Index - rules[b].Index
+	})
+	for _, n := range begin {
+		visit(n, rules[n])
+	}
+	return edges
+}
+
+// expanded is the method file with an entry for each function that a scope reached: that of its root.
+func (s scopes) expanded(text string, all []*found) (string, error) {
+	if len(s) == 0 {
+		return text, nil
+	}
+	var file map[string]json.RawMessage
+	var entries []json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(text), &file), json.Unmarshal(file["methods"], &entries)); err != nil {
+		return "", err
+	}
+	for f := range functionsOf(all) {
+		rule := s[f]
+		if rule == nil || f.index < 0 {
+			continue
+		}
+		var entry map[string]any
+		if err := json.Unmarshal(entries[rule.Index], &entry); err != nil {
+			return "", err
+		}
+		for _, key := range []string{"match", "signature", "scope"} {
+			delete(entry, key)
+		}
+		entry["class"], entry["method"] = f.normal.Class, f.normal.Method
+		added, err := json.Marshal(entry)
+		if err != nil {
+			return "", err
+		}
+		entries = append(entries, added)
+	}
+	methods, err := json.Marshal(entries)
+	if err != nil {
+		return "", err
+	}
+	file["methods"] = methods
+	out, err := json.Marshal(file)
+	return string(out), err
+}
