@@ -66,14 +66,14 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	if text, err = reached.expanded(text, all); err != nil {
 		return 0, err
 	}
+	if !s.Quiet {
+		chosen.summarize(stderr, p, file)
+	}
 	switch {
 	case s.Diff:
 		return 0, chosen.printDiff(stdout)
 	case s.DryRun:
 		return 0, printChoice(stdout, all)
-	}
-	if !s.Quiet {
-		chosen.summarize(stderr, p, file)
 	}
 	o, err := newOverlay()
 	if err != nil {

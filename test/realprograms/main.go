@@ -1,0 +1,231 @@
+// Command realprograms runs the tests of programs of others, from the module proxy, plainly and with
+// a probe in every function that times each call, and compares which tests pass.
+//
+//	realprograms --corehour bin/corehour --programs esbuild,caddy
+//
+// It prints figures as JSON, for test/figures/show, and names each test that differs. A test that
+// differs is run twice more in both forms: of programs whose tests fail by chance nothing follows.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// programs are pinned: which of their tests pass may change from one version to the next.
+var programs = map[string]struct {
+	module   string
+	patterns []string
+}{
+	"esbuild": {"github.com/evanw/esbuild@v0.28.2", []string{"./internal/...", "./pkg/..."}},
+	"caddy":   {"github.com/caddyserver/caddy/v2@v2.11.9", []string{"./..."}},
+}
+
+// figure is one line of the table.
+type figure struct {
+	Name   string   `json:"name"`
+	Value  float64  `json:"value"`
+	Unit   string   `json:"unit"`
+	Goal   *float64 `json:"goal,omitempty"`
+	Better string   `json:"better"`
+}
+
+func main() {
+	corehour := flag.String("corehour", "bin/corehour", "the `command`")
+	names := flag.String("programs", "esbuild,caddy", "`names` of the programs")
+	race := flag.String("race", "", "`pattern` of packages of the first program that are tested with the race detector, too")
+	flag.Parse()
+	if err := compare(os.Stdout, *corehour, strings.Split(*names, ","), *race); err != nil {
+		fmt.Fprintln(os.Stderr, "realprograms:", err)
+		os.Exit(1)
+	}
+}
+
+func compare(to io.Writer, corehour string, names []string, race string) error {
+	corehour, err := filepath.Abs(corehour)
+	if err != nil {
+		return err
+	}
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusOK)
+	}))
+	defer collector.Close()
+	env := append(os.Environ(), "COREHOUR_SAMPLE=1", "COREHOUR_ENDPOINTS="+collector.URL, "COREHOUR_CPU=on")
+	var figures []figure
+	for i, name := range names {
+		p, known := programs[name]
+		if !known {
+			return fmt.Errorf("--programs: want some of %s, found %q", strings.Join(slices.Sorted(maps.Keys(programs)), ", "), name)
+		}
+		dir, err := os.MkdirTemp("", "realprograms-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if err := fetch(dir, p.module); err != nil {
+			return err
+		}
+		s := &suite{dir: dir, corehour: corehour, env: env, patterns: p.patterns}
+		if err := s.compare(name, &figures); err != nil {
+			return err
+		}
+		if race != "" && i == 0 {
+			s.flags, s.patterns = []string{"-race"}, []string{race}
+			if err := s.compare(name+" "+race+", race detector", &figures); err != nil {
+				return err
+			}
+		}
+	}
+	return json.NewEncoder(to).Encode(struct {
+		Name    string   `json:"name"`
+		Results []figure `json:"results"`
+	}{"realprograms", figures})
+}
+
+// suite is the tests of a program.
+type suite struct {
+	dir, corehour string
+	env           []string
+	flags         []string
+	patterns      []string
+}
+
+func (s *suite) compare(name string, figures *[]figure) error {
+	fmt.Fprintf(os.Stderr, "%s: tests, plain\n", name)
+	plain, err := s.run(false, "", s.patterns...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d tests; the same with probes\n", name, len(plain))
+	probed, err := s.run(true, "", s.patterns...)
+	if err != nil {
+		return err
+	}
+	different := 0
+	all := maps.Clone(plain)
+	maps.Copy(all, probed)
+	for _, test := range slices.Sorted(maps.Keys(all)) {
+		if plain[test] == probed[test] {
+			continue
+		}
+		steady, err := s.steady(test)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s: %q plain, %q with probes; again: the same %t\n", name, test, plain[test], probed[test], !steady)
+		if steady {
+			different++
+		}
+	}
+	passed := 0
+	for _, outcome := range probed {
+		if outcome == "pass" {
+			passed++
+		}
+	}
+	if passed == 0 {
+		return fmt.Errorf("%s: no test passes", name)
+	}
+	none := 0.0
+	*figures = append(*figures,
+		figure{name + ": tests that pass with probes", float64(passed), "tests", nil, "higher"},
+		figure{name + ": tests with another outcome than plainly", float64(different), "tests", &none, "lower"})
+	return nil
+}
+
+// steady reports whether a test has another outcome with probes twice more.
+func (s *suite) steady(test string) (bool, error) {
+	path, name, _ := strings.Cut(test, " ")
+	top, _, _ := strings.Cut(name, "/")
+	for range 2 {
+		plain, err := s.run(false, "^"+regexp.QuoteMeta(top)+"$", path)
+		if err != nil {
+			return false, err
+		}
+		probed, err := s.run(true, "^"+regexp.QuoteMeta(top)+"$", path)
+		if err != nil {
+			return false, err
+		}
+		if plain[test] == probed[test] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// run returns the outcome of each test: pass, fail or skip.
+func (s *suite) run(probes bool, only string, patterns ...string) (map[string]string, error) {
+	command, args := "go", []string{"test"}
+	if probes {
+		command, args = s.corehour, []string{"go", "--quiet", "test"}
+	}
+	args = append(append(args, s.flags...), "-vet=off", "-count=1", "-json")
+	if only != "" {
+		args = append(args, "-run", only)
+	}
+	cmd := exec.Command(command, append(args, patterns...)...)
+	cmd.Dir, cmd.Env = s.dir, os.Environ()
+	if probes {
+		cmd.Env = s.env
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output() // fails if a test does
+	outcomes := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var e struct{ Action, Package, Test string }
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Test != "" && slices.Contains([]string{"pass", "fail", "skip"}, e.Action) {
+			outcomes[e.Package+" "+e.Test] = e.Action
+		}
+	}
+	if len(outcomes) == 0 {
+		return nil, fmt.Errorf("%s %s: no test ran: %w: %s", command, strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return outcomes, lines.Err()
+}
+
+// fetch copies a module from the module cache, whose files cannot be written.
+func fetch(to, module string) error {
+	text, err := exec.Command("go", "mod", "download", "-json", module).Output()
+	if err != nil {
+		return fmt.Errorf("go mod download %s: %w", module, err)
+	}
+	var m struct{ Dir string }
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	return filepath.WalkDir(m.Dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(m.Dir, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.Join(to, name)
+		if d.IsDir() {
+			return os.MkdirAll(name, 0o755)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, text, 0o644)
+	})
+}
