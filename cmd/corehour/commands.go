@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q: %s", name, configfile.DidYouMean(name, names))
+	return fmt.Errorf("unknown command %q: %s", name, cmp.Or(configfile.DidYouMean(name, names), "see corehour --help"))
 }
 
 // flagError returns what pflag found in the form of our errors.

@@ -89,7 +89,7 @@ func TestHelpAndMistakes(t *testing.T) {
 		{"-version", "DuckDB v", ""},
 		{"--version", "DuckDB v", ""},
 		{"csot", "", `corehour: unknown command "csot": did you mean "cost"?`},
-		{"nothing-like-it", "", `corehour: unknown command "nothing-like-it": known are "accept", `},
+		{"nothing-like-it", "", `corehour: unknown command "nothing-like-it": see corehour --help`},
 		{"ui", "", `corehour: "ui" is reserved for a later release`},
 		{"help csot", "", `corehour help: unknown command "csot": did you mean "cost"?`},
 		{"help cost drift", "", `corehour help: want one command, found the further argument "drift"`},
