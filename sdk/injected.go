@@ -1,6 +1,7 @@
 package corehour
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -53,7 +54,7 @@ func Autostart(methodFile string, onExit func(func()), goroutine func() uint64, 
 		return
 	}
 	shutdown, err := Start(context.Background(), func(c *config) {
-		c.set("service.name", firstOf(c.attributes["service.name"], programName()))
+		c.set("service.name", cmp.Or(c.attributes["service.name"], programName()))
 		c.compiledIn, c.builtMethodFile = true, methodFile
 		if os.Getenv("COREHOUR_SAMPLE") == "" {
 			c.defaults.mode, c.namedOnly = Off, true
@@ -106,13 +107,6 @@ func configured() bool {
 
 func programName() string {
 	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // builtFile parses the method file that was compiled in. The build has named its faults.

@@ -30,10 +30,9 @@ type pkg struct {
 }
 
 type module struct {
-	Path      string
-	Dir       string
-	Main      bool
-	GoVersion string
+	Path string
+	Dir  string
+	Main bool
 }
 
 // program is what is built.

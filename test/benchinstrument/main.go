@@ -241,7 +241,7 @@ func (b *bench) fetch(name, start string) (string, error) {
 		return "", err
 	}
 	tree := b.path(name)
-	if err := copyTree(tree, module.Dir); err != nil {
+	if err := os.CopyFS(tree, os.DirFS(module.Dir)); err != nil {
 		return "", err
 	}
 	for file, text := range map[string]string{"main.go": program, "start.go": start} {
@@ -250,24 +250,6 @@ func (b *bench) fetch(name, start string) (string, error) {
 		}
 	}
 	return tree, nil
-}
-
-// copyTree makes a copy that can be written, which files of the module cache cannot.
-func copyTree(to, from string) error {
-	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return write(filepath.Join(to, name), string(text))
-	})
 }
 
 func write(path, text string) error {

@@ -210,22 +210,5 @@ func fetch(to, module string) error {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return err
 	}
-	return filepath.WalkDir(m.Dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(m.Dir, path)
-		if err != nil {
-			return err
-		}
-		name = filepath.Join(to, name)
-		if d.IsDir() {
-			return os.MkdirAll(name, 0o755)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(name, text, 0o644)
-	})
+	return os.CopyFS(to, os.DirFS(m.Dir))
 }

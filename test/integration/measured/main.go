@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/corehour/corehour/test/integration/measured/work"
+	"github.com/corehour/corehour/test/integration/measured/calls"
 )
 
-func main() { os.Exit(work.Measured(program)) }
+func main() { os.Exit(calls.Measured(program)) }
 
 func program() int {
 	var numbers []int
@@ -27,7 +27,7 @@ func program() int {
 		}
 		numbers = append(numbers, n)
 	}
-	work.Calls(numbers[0])
+	calls.Make(numbers[0])
 	if len(numbers) == 1 {
 		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
 			log.Fatal(err)
@@ -39,7 +39,7 @@ func program() int {
 	fmt.Println("ready")
 	for range numbers[1] {
 		fmt.Println(<-caught)
-		work.Calls(numbers[0])
+		calls.Make(numbers[0])
 	}
 	return 7
 }

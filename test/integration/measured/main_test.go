@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/corehour/corehour/test/integration/measured/work"
+	"github.com/corehour/corehour/test/integration/measured/calls"
 )
 
-func TestMain(m *testing.M) { os.Exit(work.Measured(m.Run)) }
+func TestMain(m *testing.M) { os.Exit(calls.Measured(m.Run)) }
 
-func TestCalls(*testing.T) { work.Calls(500) }
+func TestCalls(*testing.T) { calls.Make(500) }

@@ -1,5 +1,5 @@
-// Package work makes calls of one method, measured as the environment says.
-package work
+// Package calls makes calls of one method, measured as the environment says.
+package calls
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 var call = corehour.NewMethod("work.Call")
 
-// Calls makes n calls.
-func Calls(n int) {
+// Make makes n calls.
+func Make(n int) {
 	for range n {
 		call.Begin().End()
 	}

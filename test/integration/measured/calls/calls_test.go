@@ -1,4 +1,4 @@
-package work
+package calls
 
 import (
 	"os"
@@ -7,4 +7,4 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Measured(m.Run)) }
 
-func TestCalls(*testing.T) { Calls(300) }
+func TestCalls(*testing.T) { Make(300) }
