@@ -84,7 +84,10 @@ func (s *service) render() {
 	s.work(s.release.render)
 }
 
-// work is busy for so many thousands of iterations.
+// work is busy for so many thousands of iterations. Inlined, the loop of one method lies
+// across two cache lines and that of another does not, and they differ by a tenth.
+//
+//go:noinline
 func (s *service) work(thousands int) {
 	x := uint64(1)
 	for range int(float64(thousands) * s.times * 1000) {
