@@ -114,8 +114,8 @@ bench-warehouse: #: Measure writing, merging, rollups, queries, other stores (RO
 	@$(call show,warehouse,$(GO) run ./test/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)))
 bench-instrument: build #: Measure what compiled-in probes cost goldmark, plain, by the command and by hand (ROUNDS=).
 	@$(call show,instrument,$(GO) run ./test/benchinstrument $(call option,ROUNDS,--rounds))
-bench-programs: build #: Compare the tests of esbuild and caddy with and without compiled-in probes (PROGRAMS=, RACE=./pkg/...).
-	@$(call show,realprograms,$(GO) run ./test/realprograms $(call option,PROGRAMS,--programs) $(call option,RACE,--race))
+bench-programs: build #: Compare the tests of esbuild and caddy with and without compiled-in probes (PROGRAMS=, RACE=), or CPU under load with a profile (LOAD=2m).
+	@$(call show,realprograms,$(GO) run ./test/realprograms $(call option,PROGRAMS,--programs) $(call option,RACE,--race) $(call option,LOAD,--load))
 bench-verdicts: build #: Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
 	@$(call show,verdicts,$(GO) run ./test/benchverdicts --corehour $(BIN)/corehour)
 bench-witness: #: Measure how much of what busy neighbours do to a method fixed reference work explains (ROUNDS=).

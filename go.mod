@@ -8,6 +8,7 @@ require (
 	github.com/aws/smithy-go v1.24.2
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/duckdb/duckdb-go/v2 v2.10505.0
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
 	github.com/jaegertracing/jaeger-idl v0.6.0
 	github.com/klauspost/compress v1.20.0
 	github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension v0.161.0

@@ -5,6 +5,11 @@
 //
 // It prints figures as JSON, for test/figures/show, and names each test that differs. A test that
 // differs is run twice more in both forms: of programs whose tests fail by chance nothing follows.
+//
+//	realprograms --corehour bin/corehour --load 2m
+//
+// lets caddy serve requests, and compares the CPU time that corehour estimates of its methods from one
+// call in a hundred with the profile of the runtime.
 package main
 
 import (
@@ -23,6 +28,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // programs are pinned: which of their tests pass may change from one version to the next.
@@ -46,26 +52,54 @@ type figure struct {
 func main() {
 	corehour := flag.String("corehour", "bin/corehour", "the `command`")
 	names := flag.String("programs", "esbuild,caddy", "`names` of the programs")
+	load := flag.Duration("load", 0, "instead: how `long` caddy serves requests while the runtime profiles it")
 	race := flag.String("race", "", "`pattern` of packages of the first program that are tested with the race detector, too")
 	flag.Parse()
-	if err := compare(os.Stdout, *corehour, strings.Split(*names, ","), *race); err != nil {
+	if err := run(os.Stdout, *corehour, strings.Split(*names, ","), *race, *load); err != nil {
 		fmt.Fprintln(os.Stderr, "realprograms:", err)
 		os.Exit(1)
 	}
 }
 
-func compare(to io.Writer, corehour string, names []string, race string) error {
+func run(to io.Writer, corehour string, names []string, race string, load time.Duration) error {
 	corehour, err := filepath.Abs(corehour)
 	if err != nil {
 		return err
 	}
+	var figures []figure
+	if load > 0 {
+		err = underLoad(corehour, load, &figures)
+	} else {
+		err = compare(corehour, names, race, &figures)
+	}
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(to).Encode(struct {
+		Name    string   `json:"name"`
+		Results []figure `json:"results"`
+	}{"realprograms", figures})
+}
+
+func underLoad(corehour string, length time.Duration, figures *[]figure) error {
+	dir, err := os.MkdirTemp("", "realprograms-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := fetch(dir, programs["caddy"].module); err != nil {
+		return err
+	}
+	return (&served{corehour: corehour, dir: dir, length: length}).compare(figures)
+}
+
+func compare(corehour string, names []string, race string, figures *[]figure) error {
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusOK)
 	}))
 	defer collector.Close()
 	env := append(os.Environ(), "COREHOUR_SAMPLE=1", "COREHOUR_ENDPOINTS="+collector.URL, "COREHOUR_CPU=on")
-	var figures []figure
 	for i, name := range names {
 		p, known := programs[name]
 		if !known {
@@ -80,20 +114,17 @@ func compare(to io.Writer, corehour string, names []string, race string) error {
 			return err
 		}
 		s := &suite{dir: dir, corehour: corehour, env: env, patterns: p.patterns}
-		if err := s.compare(name, &figures); err != nil {
+		if err := s.compare(name, figures); err != nil {
 			return err
 		}
 		if race != "" && i == 0 {
 			s.flags, s.patterns = []string{"-race"}, []string{race}
-			if err := s.compare(name+" "+race+", race detector", &figures); err != nil {
+			if err := s.compare(name+" "+race+", race detector", figures); err != nil {
 				return err
 			}
 		}
 	}
-	return json.NewEncoder(to).Encode(struct {
-		Name    string   `json:"name"`
-		Results []figure `json:"results"`
-	}{"realprograms", figures})
+	return nil
 }
 
 // suite is the tests of a program.
