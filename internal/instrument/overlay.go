@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 //go:generate go run ./pack ../../sdk sdk.zip
@@ -123,6 +124,10 @@ func (o *overlay) putSDK(p *program, path, methodFile string) error {
 		return fmt.Errorf("the SDK in this binary: %w", err)
 	}
 	dir := filepath.Join(p.main.Dir, placeOfSDK)
+	frames, err := placeOfFrames(p.goroot)
+	if err != nil {
+		return err
+	}
 	for _, f := range archive.File {
 		r, err := f.Open()
 		if err != nil {
@@ -132,7 +137,11 @@ func (o *overlay) putSDK(p *program, path, methodFile string) error {
 		if err != nil {
 			return err
 		}
-		if err := o.put(filepath.Join(dir, filepath.FromSlash(f.Name)), relocated(text, path)); err != nil {
+		to := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if file, found := strings.CutPrefix(f.Name, "internal/frames/"); found {
+			to = filepath.Join(p.goroot, "src", frames, file)
+		}
+		if err := o.put(to, relocated(text, path, frames)); err != nil {
 			return err
 		}
 	}
@@ -162,6 +171,20 @@ func Add(f func()) { exithook.Add(exithook.Hook{F: f, RunOnFailure: true}) }
 func Goroutine() uint64 { return exithook.Goid() }
 `
 
+// placeOfFrames returns the import path of the package that walks stacks, for which there is assembly.
+// The assembler changes into the directory of a package, so that has to exist: it is one of the standard
+// library that holds nothing but other packages.
+func placeOfFrames(goroot string) (string, error) {
+	for _, path := range []string{"index", "container", "text", "archive", "compress", "database"} {
+		dir := filepath.Join(goroot, "src", path)
+		files, err := filepath.Glob(filepath.Join(dir, "*.*"))
+		if info, missing := os.Stat(dir); err == nil && missing == nil && info.IsDir() && len(files) == 0 {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: no directory of the standard library is without files: corehour knows Go %s to 1.26", goroot, oldestGo[2:])
+}
+
 // overlaid is the build tag of what the SDK does where assembly cannot be compiled: the assembler
 // changes into the directory of a package, and an overlay makes none. alwaysSet stands for it.
 const (
@@ -169,8 +192,9 @@ const (
 	alwaysSet = "go1.1"
 )
 
-// relocated returns a file of the SDK for its new import path.
-func relocated(text []byte, path string) []byte {
+// relocated returns a file of the SDK for its new import path, and that of its package frames.
+func relocated(text []byte, path, frames string) []byte {
+	text = bytes.ReplaceAll(text, []byte(`"`+sdkPath+`/internal/frames"`), []byte(`"`+frames+`"`))
 	text = bytes.ReplaceAll(text, []byte(`"`+sdkPath+`/internal/`), []byte(`"`+path+`/internal/`))
 	before, after, constrained := bytes.Cut(text, []byte("//go:build "))
 	if constrained && !bytes.Contains(before, []byte("\npackage ")) {

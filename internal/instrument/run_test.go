@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -157,6 +158,9 @@ func TestTheSameInputGivesTheSameBinary(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(a, b), "two builds differ")
 	assert.False(t, bytes.Contains(a, []byte("/corehour-go-")), "the name of a directory is in the binary")
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		assert.True(t, bytes.Contains(a, []byte("index.Walk")), "stacks are not walked by frame pointers")
+	}
 
 	probes, err := Probes(first)
 	require.NoError(t, err)

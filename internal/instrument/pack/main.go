@@ -1,6 +1,6 @@
 // Pack writes the sources of the SDK into a zip file whose bytes depend on nothing else, for
 // package instrument to embed: a module cannot embed files of another. Assembly is left out, which an
-// overlay cannot have.
+// overlay cannot have, but for that of frames.
 package main
 
 import (
@@ -47,7 +47,8 @@ func pack(sdk, to string) error {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+		assembly := strings.HasSuffix(name, ".s") && filepath.Base(filepath.Dir(name)) == "frames"
+		if !assembly && !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -1,4 +1,4 @@
-//go:build linux && gc && !purego && !corehour_overlay
+//go:build linux && gc && !purego
 
 package frames
 
