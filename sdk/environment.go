@@ -77,6 +77,13 @@ func (c *config) fromEnvironment() {
 	default:
 		messages.logf("COREHOUR_CPU is left out: must be on or off, found %q", value)
 	}
+	if value := os.Getenv("COREHOUR_INTERVAL"); value != "" {
+		if interval, err := time.ParseDuration(value); err != nil || !isInterval(interval) {
+			messages.logf("COREHOUR_INTERVAL is left out: must be a duration such as 10s that divides a minute, 1s at least, found %q", value)
+		} else {
+			c.interval = interval
+		}
+	}
 	c.methodFile = os.Getenv("COREHOUR_METHODS")
 }
 

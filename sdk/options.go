@@ -239,12 +239,17 @@ func WithStrictMethods() Option {
 // up. Default one minute.
 func WithInterval(interval time.Duration) Option {
 	return func(c *config) {
-		if interval < time.Second || time.Minute%interval != 0 {
+		if !isInterval(interval) {
 			c.fault("WithInterval: must divide a minute and be at least 1s, found %s", interval)
 			return
 		}
 		c.interval = interval
 	}
+}
+
+// isInterval reports whether counts can leave so often.
+func isInterval(interval time.Duration) bool {
+	return interval >= time.Second && time.Minute%interval == 0
 }
 
 // WithFlush sends at the latest every so often, and as soon as so many records

@@ -2,8 +2,10 @@ package corehour
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http/httptest"
@@ -63,6 +65,26 @@ func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
 	}
 	if started.plan.Load() != nil {
 		t.Error("a probe is on after a failed Start")
+	}
+}
+
+func TestIntervalFromTheEnvironment(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"": time.Minute, "1s": time.Second, "5s": 5 * time.Second, "1m": time.Minute,
+		"7s": 0, "500ms": 0, "2m": 0, "0s": 0, "-5s": 0, "5": 0, "soon": 0,
+	} {
+		t.Setenv("COREHOUR_INTERVAL", value)
+		said := hear(t)
+		c := defaultConfig()
+		c.fromEnvironment()
+		named := strings.Contains(said(), fmt.Sprintf("COREHOUR_INTERVAL is left out: must be a duration such as 10s that divides a minute, 1s at least, found %q", value))
+		if c.interval != cmp.Or(want, time.Minute) || named != (want == 0) {
+			t.Errorf("%q: every %s, said %s", value, c.interval, said())
+		}
+		WithInterval(2 * time.Second)(&c)
+		if c.interval != 2*time.Second {
+			t.Errorf("%q wins over the option", value)
+		}
 	}
 }
 
