@@ -45,7 +45,7 @@ build: toolchain ## Build the command, the collector and the demo shop into bin/
 	@$(GO) build -o $(BIN)/corehour-collector ./cmd/corehour-collector
 	@echo "building the command ..."
 	@$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN)/corehour ./cmd/corehour
-	@cd test/shop && $(GO) build -o ../../$(BIN)/corehour-shop .
+	@cd test/shop && PATH="$$($(GO) env GOROOT)/bin:$$PATH" ../../$(BIN)/corehour go --quiet --methods methods.json build -o ../../$(BIN)/corehour-shop .
 
 version-args: ## Print the arguments that give an image this version.
 	@echo "--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT)"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -169,12 +170,10 @@ func (l ledger) made() int64 {
 	return total
 }
 
-// shopTruth is the report a shop writes when it ends.
+// shopTruth is the report a shop writes when it ends. Its file has the name of the instance.
 type shopTruth struct {
-	Service  string           `json:"service"`
-	Version  string           `json:"version"`
-	Instance string           `json:"instance"`
-	Calls    map[string]int64 `json:"calls"`
+	Version string           `json:"version"`
+	Calls   map[string]int64 `json:"calls"`
 }
 
 func (r *run) ledger(command func(...string) ([]byte, error)) (ledger, error) {
@@ -224,9 +223,9 @@ func (r *run) ledger(command func(...string) ([]byte, error)) (ledger, error) {
 		if err := json.Unmarshal(data, &truth); err != nil {
 			return ledger{}, fmt.Errorf("%s: %w", path, err)
 		}
-		s := serviceCalls{Service: truth.Service, Version: truth.Version, Instance: truth.Instance, Differs: map[string]int64{}}
+		s := serviceCalls{Service: shopService, Version: truth.Version, Instance: strings.TrimSuffix(filepath.Base(path), ".json"), Differs: map[string]int64{}}
 		for method, made := range truth.Calls {
-			have := byInstance[truth.Instance][methodspan.ParseFunction(method).Full()]
+			have := byInstance[s.Instance][methodspan.ParseFunction(method).Full()]
 			s.Made, s.Stored = s.Made+made, s.Stored+have
 			if made != have {
 				s.Differs[method] = made - have

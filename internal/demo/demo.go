@@ -41,6 +41,7 @@ type Settings struct {
 }
 
 const (
+	shopService              = "shop"
 	shopMethod               = "shop/cart.Cart.Total"
 	baseVersion, headVersion = "1.0", "1.1"
 	instances                = 3               // of each release
@@ -203,9 +204,10 @@ func (r *run) startShops(shops []*background.Process, release string) ([]*backgr
 func (r *run) startShop(instance, release string) (*background.Process, error) {
 	return r.start(instance, []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + r.HTTP,
-		"OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=demo",
-	}, r.binary("corehour-shop"), "--release", release, "--instance", instance,
-		"--rate", fmt.Sprint(r.Rate), "--counts-interval", countsEvery.String(), "--truth", r.path("truth", instance+".json"))
+		"OTEL_SERVICE_NAME=" + shopService,
+		fmt.Sprintf("OTEL_RESOURCE_ATTRIBUTES=service.version=%s,service.instance.id=%s,deployment.environment.name=demo", release, instance),
+		"COREHOUR_INTERVAL=" + countsEvery.String(),
+	}, r.binary("corehour-shop"), "--release", release, "--rate", fmt.Sprint(r.Rate), "--truth", r.path("truth", instance+".json"))
 }
 
 // plant writes down what the new release really costs, measured by the shop

@@ -56,7 +56,10 @@ func prepareClients(dir string) error {
 	}
 	jobs := []func() error{
 		build(".", "./workload", &programs.workload),
-		build(filepath.Join("..", "shop"), "shop", &programs.shop),
+		func() (err error) {
+			programs.shop, err = harness.BuildShop(programs.command, dir)
+			return err
+		},
 		build(".", "./scenarios", &programs.scenarios),
 		build(".", "./measured", &programs.measured),
 		build(".", "./clients/gotel", &programs.gotel),

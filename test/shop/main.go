@@ -1,11 +1,12 @@
 // Command shop is a small shop that serves requests it makes up itself, at a
-// steady rate, until it gets a signal to stop. It is instrumented with the corehour
-// SDK, and it keeps counters of its own by which corehour can be judged.
+// steady rate, until it gets a signal to stop. It knows nothing of corehour, and it
+// keeps counters of its own by which corehour can be judged.
 //
-//	shop --release 1.1 --rate 100 --truth truth.json
+//	corehour go --methods methods.json build
+//	OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES=service.version=1.1 ./shop --release 1.1 --rate 100 --truth truth.json
 //
-// Release 1.1 has a longer tax table, which every cart is added up with. Where spans go is
-// said by the environment, as for any program with the SDK: see sdk/README.md.
+// Release 1.1 has a longer tax table, which every cart is added up with. The build gives
+// probes to the methods that have a counter here, which are those of methods.json.
 package main
 
 import (
@@ -32,8 +33,6 @@ import (
 	"shop/search"
 	"shop/truth"
 	"shop/web"
-
-	corehour "github.com/corehour/corehour/sdk"
 )
 
 const (
@@ -41,31 +40,24 @@ const (
 	cartSize     = 30
 	receiptLines = 300
 	bankDelay    = 2 * time.Millisecond
-	flushTime    = 10 * time.Second
 )
 
 type settings struct {
 	release  string
-	service  string
-	instance string
 	rate     float64
 	workers  int
 	duration time.Duration
 	truth    string
 	profile  string
-	interval time.Duration
 }
 
 func main() {
 	var s settings
 	var calibrate bool
 	flag.StringVar(&s.release, "release", "1.0", "release of the shop: 1.0, or 1.1 with the longer tax table")
-	flag.StringVar(&s.service, "service", "shop", "name of the service")
-	flag.StringVar(&s.instance, "instance", "", "name of this instance")
 	flag.Float64Var(&s.rate, "rate", 100, "requests per second")
 	flag.IntVar(&s.workers, "workers", 2, "requests served at once, at most")
 	flag.DurationVar(&s.duration, "duration", 0, "how long to serve; 0 = until a signal")
-	flag.DurationVar(&s.interval, "counts-interval", 0, "how often counts leave; 0 = the SDK's default")
 	flag.StringVar(&s.truth, "truth", "", "file for the shop's own counters, written at the end")
 	flag.StringVar(&s.profile, "cpu-profile", "", "file for the runtime's own CPU profile of the serving")
 	flag.BoolVar(&calibrate, "calibrate", false, "measure both tax tables against each other, print the change and end")
@@ -102,20 +94,6 @@ func serve(s settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	options := []corehour.Option{corehour.WithService(s.service, s.release)}
-	if s.instance != "" {
-		options = append(options, corehour.WithAttributes(map[string]string{"service.instance.id": s.instance}))
-	}
-	if s.interval > 0 {
-		options = append(options, corehour.WithInterval(s.interval))
-	}
-	shutdown, err := corehour.Start(ctx, options...)
-	if err != nil {
-		// The shop serves whether or not anybody watches it.
-		fmt.Fprintln(os.Stderr, "shop: not measured:", err)
-		shutdown = func(context.Context) error { return nil }
-	}
-
 	load, cancel := context.WithCancel(ctx)
 	if s.duration > 0 {
 		load, cancel = context.WithTimeout(ctx, s.duration)
@@ -128,15 +106,10 @@ func serve(s settings) error {
 	requests := generate(load, s)
 	endProfile()
 
-	flush, cancelFlush := context.WithTimeout(context.Background(), flushTime)
-	defer cancelFlush()
-	err = shutdown(flush)
-	if s.truth != "" {
-		err = errors.Join(err, truth.Write(s.truth, truth.ProcessRecord{
-			Service: s.service, Version: s.release, Instance: s.instance, Requests: requests,
-		}))
+	if s.truth == "" {
+		return nil
 	}
-	return err
+	return truth.Write(s.truth, truth.ProcessRecord{Version: s.release, Requests: requests})
 }
 
 // startProfile lets the runtime profile the process, by which corehour's CPU times
@@ -201,7 +174,7 @@ func generate(ctx context.Context, s settings) int64 {
 					// A checkout that was begun is finished, stopping or not.
 					_ = handler.Checkout(context.WithoutCancel(ctx), basket, lines)
 				} else {
-					handler.Browse(ctx, []byte("39"))
+					handler.Browse([]byte("39"))
 				}
 				served.Add(1)
 			}

@@ -17,6 +17,12 @@ func GoBuild(module, pkg, dir string) (string, error) {
 	return path, runIn(module, "go", "build", "-o", path, pkg)
 }
 
+// BuildShop builds the demo's shop with the probes that command compiles in, and returns its path.
+func BuildShop(command, dir string) (string, error) {
+	path := filepath.Join(dir, "shop")
+	return path, runIn(filepath.Join("..", "shop"), command, "go", "--quiet", "--methods", "methods.json", "build", "-o", path, ".")
+}
+
 // InstallNode installs what package-lock.json in dir pins, and returns the path of node.
 func InstallNode(dir string) (string, error) {
 	node, err := exec.LookPath("node")

@@ -3,18 +3,11 @@
 package cart
 
 import (
-	"context"
-
 	"shop/price"
 	"shop/truth"
-
-	corehour "github.com/corehour/corehour/sdk"
 )
 
-var (
-	totalMethod = corehour.NewMethod("shop/cart.(*Cart).Total", corehour.Rate(1))
-	totalCalls  = truth.Counter("shop/cart.(*Cart).Total")
-)
+var totalCalls = truth.Counter("shop/cart.(*Cart).Total")
 
 // Cart is what somebody wants to buy.
 type Cart struct {
@@ -30,12 +23,11 @@ const (
 )
 
 // Total returns what the cart costs, taxes included.
-func (c *Cart) Total(ctx context.Context) int64 {
-	defer totalMethod.BeginContext(ctx).End()
+func (c *Cart) Total() int64 {
 	totalCalls.Add(1)
 	sum := int64(0)
 	for _, article := range c.Articles {
-		sum += c.Book.Lookup(ctx, article)
+		sum += c.Book.Lookup(article)
 	}
 	return Tax(sum, c.TaxRows)
 }

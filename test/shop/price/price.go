@@ -3,18 +3,12 @@
 package price
 
 import (
-	"context"
 	"strconv"
 
 	"shop/truth"
-
-	corehour "github.com/corehour/corehour/sdk"
 )
 
-var (
-	lookupMethod = corehour.NewMethod("shop/price.(*Book).Lookup", corehour.Rate(0.05))
-	lookupCalls  = truth.Counter("shop/price.(*Book).Lookup")
-)
+var lookupCalls = truth.Counter("shop/price.(*Book).Lookup")
 
 // Book is a price list.
 type Book struct {
@@ -34,8 +28,7 @@ func NewBook(articles int) *Book {
 func Article(i int) string { return "article-" + strconv.Itoa(i) }
 
 // Lookup returns the price of an article after today's discount.
-func (b *Book) Lookup(ctx context.Context, article string) int64 {
-	defer lookupMethod.BeginContext(ctx).End()
+func (b *Book) Lookup(article string) int64 {
 	lookupCalls.Add(1)
 	cents := b.cents[article]
 	for i := range 400 { // the discount rules

@@ -31,9 +31,7 @@ func Counter(method string) *atomic.Int64 {
 
 // ProcessRecord is what a process says of itself when it ends.
 type ProcessRecord struct {
-	Service  string           `json:"service"`
 	Version  string           `json:"version"`
-	Instance string           `json:"instance"`
 	Calls    map[string]int64 `json:"calls"`
 	Requests int64            `json:"requests"`
 }

@@ -9,15 +9,11 @@ import (
 	"shop/receipt"
 	"shop/search"
 	"shop/truth"
-
-	corehour "github.com/corehour/corehour/sdk"
 )
 
 var (
-	checkoutMethod = corehour.NewMethod("shop/web.(*Handler).Checkout", corehour.Rate(1), corehour.CPURate(0.5))
-	browseMethod   = corehour.NewMethod("shop/web.(*Handler).Browse", corehour.Rate(1))
-	checkoutCalls  = truth.Counter("shop/web.(*Handler).Checkout")
-	browseCalls    = truth.Counter("shop/web.(*Handler).Browse")
+	checkoutCalls = truth.Counter("shop/web.(*Handler).Checkout")
+	browseCalls   = truth.Counter("shop/web.(*Handler).Browse")
 )
 
 // Handler serves requests.
@@ -28,20 +24,18 @@ type Handler struct {
 }
 
 // Checkout adds a cart up, prints its receipt and charges it.
-func (h *Handler) Checkout(ctx context.Context, c *cart.Cart, lines []string) (err error) {
-	defer checkoutMethod.BeginContext(ctx).EndError(&err)
+func (h *Handler) Checkout(ctx context.Context, c *cart.Cart, lines []string) error {
 	checkoutCalls.Add(1)
-	cents := c.Total(ctx)
-	if h.Printer.Print(ctx, lines) > 0 && cents%4 == 0 {
+	cents := c.Total()
+	if h.Printer.Print(lines) > 0 && cents%4 == 0 {
 		return h.Bank.Charge(ctx, cents)
 	}
 	return nil
 }
 
 // Browse looks a word up.
-func (h *Handler) Browse(ctx context.Context, word []byte) int {
-	defer browseMethod.BeginContext(ctx).End()
+func (h *Handler) Browse(word []byte) int {
 	browseCalls.Add(1)
-	found := h.Index.Find(ctx, word)
-	return found + h.Index.Find(ctx, word[:len(word)-1])
+	found := h.Index.Find(word)
+	return found + h.Index.Find(word[:len(word)-1])
 }
