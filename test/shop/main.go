@@ -2,11 +2,11 @@
 // steady rate, until it gets a signal to stop. It knows nothing of corehour, and it
 // keeps counters of its own by which corehour can be judged.
 //
-//	corehour go --methods methods.json build
-//	OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES=service.version=1.1 ./shop --release 1.1 --rate 100 --truth truth.json
+//	corehour go --methods methods.json build -o ../../bin/corehour-shop .
+//	OTEL_SERVICE_NAME=shop ../../bin/corehour-shop --release 1.1 --rate 100 --truth truth.json
 //
 // Release 1.1 has a longer tax table, which every cart is added up with. The build gives
-// probes to the methods that have a counter here, which are those of methods.json.
+// probes to the methods of methods.json: those that have a counter here.
 package main
 
 import (
