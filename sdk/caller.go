@@ -172,13 +172,19 @@ func ownerAt(pc uintptr) *Method {
 }
 
 // locate learns at the first call which function holds the probe, so that callees
-// find it on the stack whatever name the method was given.
+// find it on the stack whatever name the method was given, and switches on those
+// that were parked until this method runs.
 //
 //go:noinline
 func (m *Method) locate() {
 	var pcs [1]uintptr
 	if runtime.Callers(framesToCaller+1, pcs[:]) == 1 {
 		siteAt(pcs[0]).functions[0].holds(m)
+	}
+	if m.node != nil {
+		for _, callee := range m.node.callees {
+			callee.activate()
+		}
 	}
 	m.located.Store(true)
 }

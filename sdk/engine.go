@@ -225,6 +225,7 @@ func (e *engine) install() error {
 // are reported with the first interval of this engine. registry.mu is held.
 func (e *engine) assignPlans() (on int) {
 	registry.engine = e
+	registry.graph.follow(e.policy.file)
 	for _, m := range registry.ordered {
 		m.wallOnly = ""
 		if m.strayed.Load() {
@@ -240,7 +241,7 @@ func (e *engine) assignPlans() (on int) {
 // switchOff switches every method off. registry.mu is held.
 func (e *engine) switchOff() {
 	for _, m := range registry.ordered {
-		m.replacePlan(nil)
+		m.setPlan(nil, false)
 	}
 }
 

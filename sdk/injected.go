@@ -45,14 +45,17 @@ func (m *Method) On() bool { return m.plan.Load() != nil }
 // registers what sends the rest when the program ends. Unless methods are named in the
 // build's method file, or at run time, they are off. Without any setting nothing starts.
 //
-// onExit registers a function to be called when the program ends by itself, and goroutine returns
+// calls is the call graph of scopes. onExit registers a function to be called when the program ends by itself, and goroutine returns
 // the id of the running goroutine; signals says that the program handles none, so that those that
 // end it are awaited here.
-func Autostart(methodFile string, onExit func(func()), goroutine func() uint64, signals bool) {
+func Autostart(methodFile, calls string, onExit func(func()), goroutine func() uint64, signals bool) {
 	hostclock.UseID(goroutine)
 	if methodFile == "" && !configured() {
 		return
 	}
+	registry.mu.Lock()
+	registry.graph = parseCallGraph(calls)
+	registry.mu.Unlock()
 	shutdown, err := Start(context.Background(), func(c *config) {
 		c.set("service.name", cmp.Or(c.attributes["service.name"], programName()))
 		c.compiledIn, c.builtMethodFile = true, methodFile

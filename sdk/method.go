@@ -20,7 +20,8 @@ type Method struct {
 
 	calls   atomic.Pointer[[]callCounter] // grows once, from one to a shard per stack
 	first   [1]callCounter
-	located atomic.Bool // its function has been seen on a stack
+	located atomic.Bool // its function has been seen on a stack, and its callees are on
+	node    *graphNode  // what it calls, as its build found out; nil = unknown
 
 	cpuHeld     atomic.Int32 // CPU slots held now, or lost
 	strayed     atomic.Bool  // a call whose CPU was timed ended on another goroutine: the method gets no slot any more
@@ -47,6 +48,7 @@ var registry = struct {
 	ordered []*Method
 	refused int64
 	engine  *engine // nil while stopped
+	graph   callGraph
 }{byName: map[string]*Method{}}
 
 // NewMethod returns the method of this name, the fully qualified name of a
@@ -83,6 +85,9 @@ func (m *Method) register(name string, wanted methodOptions) {
 	m.prepare()
 	registry.byName[name] = m
 	registry.ordered = append(registry.ordered, m)
+	if m.node = registry.graph[m.normal]; m.node != nil {
+		m.node.method.Store(m)
+	}
 	if registry.engine != nil {
 		registry.engine.updatePlan(m)
 	}

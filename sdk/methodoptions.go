@@ -47,6 +47,7 @@ type override struct {
 	blocking bool
 	tail     *bool
 	stack    *bool
+	lazy     bool // the entry is that of a method which reaches it
 }
 
 func collect(options []MethodOption) methodOptions {

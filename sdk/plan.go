@@ -49,6 +49,7 @@ type settings struct {
 	noCaller bool
 	tail     bool
 	stack    bool // never with noCaller or mode Aggregate
+	lazy     bool // the method is off until a caller runs
 }
 
 func newPlan(e *engine, m *Method, s settings) *plan {

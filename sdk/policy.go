@@ -67,11 +67,13 @@ func (p *policy) settingsFor(m *Method) settings {
 	blocking := own.blocking || filed.blocking
 	if p.rates != nil {
 		if served, ok := p.rates.overrideFor(m.normal); ok {
+			filed.lazy = false
 			served.apply(&s)
 			s.rate = bounds.hold(s.rate)
 			blocking = blocking || served.blocking
 		}
 	}
+	s.lazy = filed.lazy
 	s.noCaller = m.options.noCaller
 	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums
 	s.stack = s.stack && s.mode != Aggregate && !s.noCaller
@@ -84,14 +86,17 @@ func (p *policy) settingsFor(m *Method) settings {
 	return s
 }
 
-// fileOverride returns what the file says of a method, whether by an entry of its own or
-// by its defaults, and the bounds it sets.
+// fileOverride returns what the file says of a method, whether by an entry, its own or the one
+// that reaches it, or by its defaults, and the bounds it sets.
 func (p *policy) fileOverride(m *Method) (w override, entered bool, b bounds) {
 	if p.file == nil {
 		return override{}, false, bounds{}
 	}
 	s, entered := p.file.Lookup(m.normal)
-	w = override{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail, stack: s.Stack}
+	if !entered && m.node != nil && m.node.root != nil {
+		s, entered, w.lazy = *m.node.root, true, true
+	}
+	w = override{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail, stack: s.Stack, lazy: w.lazy}
 	if mode, ok := modeNamed(s.Mode); ok {
 		w.mode = &mode
 	}
@@ -171,7 +176,8 @@ func (e *engine) updatePolicy(change func(*policy)) {
 	change(&e.policy)
 	changes := false
 	for _, m := range registry.ordered {
-		changes = changes || m.mode() != e.policy.settingsFor(m).mode
+		wanted := e.policy.settingsFor(m)
+		changes = changes || m.mode() != wanted.mode && !(wanted.lazy && m.mode() == Off)
 	}
 	registry.mu.Unlock()
 	if changes {
@@ -190,7 +196,10 @@ func (e *engine) applyRates(rates *rateTable) {
 }
 
 func (e *engine) applyMethodFile(file *methodfile.File) {
-	e.updatePolicy(func(p *policy) { p.file = file })
+	e.updatePolicy(func(p *policy) {
+		p.file = file
+		registry.graph.follow(file)
+	})
 	e.counters.reloads.Add(1)
 	e.reportUnused()
 }
@@ -198,17 +207,41 @@ func (e *engine) applyMethodFile(file *methodfile.File) {
 // updatePlan gives a method the plan its settings ask for. registry.mu is held.
 func (e *engine) updatePlan(m *Method) {
 	wanted := e.policy.settingsFor(m)
-	current := m.plan.Load()
 	if wanted.mode == Off || e.closing {
-		if current != nil {
-			m.replacePlan(nil)
-		}
+		m.setPlan(nil, false)
 		return
 	}
-	if current != nil && current.settings == wanted && current.tailFrom == m.tailFrom && len(current.calls) == len(*m.calls.Load()) {
-		return
+	current := m.plan.Load()
+	if current == nil && m.node != nil {
+		current = m.node.parked.Load()
 	}
-	m.replacePlan(newPlan(e, m, wanted))
+	if current == nil || current.settings != wanted || current.tailFrom != m.tailFrom || len(current.calls) != len(*m.calls.Load()) {
+		current = newPlan(e, m, wanted)
+	}
+	m.setPlan(current, wanted.lazy)
+}
+
+// setPlan replaces the plan if it is another. That of a lazy method is parked until the method is
+// called, which may be at this very moment: a plan that is on without that was so before.
+// registry.mu is held.
+func (m *Method) setPlan(pl *plan, lazy bool) {
+	n := m.node
+	if lazy {
+		n.park(pl)
+	} else if n != nil {
+		n.park(nil)
+	}
+	current := m.plan.Load()
+	awaited := lazy && !n.called.Load()
+	if awaited {
+		pl = nil
+	}
+	if current != pl {
+		m.replacePlan(pl)
+	}
+	if awaited && n.called.Load() {
+		n.activate()
+	}
 }
 
 // replacePlan replaces the plan. Calls in flight keep the old one; what its shards

@@ -62,11 +62,11 @@ func (o *overlay) file() (string, error) {
 }
 
 // fill puts in what the build needs.
-func (o *overlay) fill(p *program, c *choice, methodFile string) error {
+func (o *overlay) fill(p *program, c *choice, methodFile, calls string) error {
 	sdk := sdkPath
 	if p.sdk == nil {
 		sdk = p.main.Path + "/" + placeOfSDK
-		if err := o.putSDK(p, sdk, methodFile); err != nil {
+		if err := o.putSDK(p, sdk, methodFile, calls); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (k *found) probes() int {
 }
 
 // putSDK places the SDK in the main module, with a file that starts it.
-func (o *overlay) putSDK(p *program, path, methodFile string) error {
+func (o *overlay) putSDK(p *program, path, methodFile, calls string) error {
 	archive, err := zip.NewReader(bytes.NewReader(sdkZip), int64(len(sdkZip)))
 	if err != nil {
 		return fmt.Errorf("the SDK in this binary: %w", err)
@@ -151,10 +151,13 @@ package corehour
 
 import %q
 
-const builtMethodFile = %q
+const (
+	builtMethodFile = %q
+	builtCalls      = %q
+)
 
-func init() { Autostart(builtMethodFile, corehourexit.Add, corehourexit.Goroutine, %t) }
-`, oldestGo, exitPackage, methodFile, !p.signals)
+func init() { Autostart(builtMethodFile, builtCalls, corehourexit.Add, corehourexit.Goroutine, %t) }
+`, oldestGo, exitPackage, methodFile, calls, !p.signals)
 	if err := o.put(filepath.Join(dir, startFile), start); err != nil {
 		return err
 	}

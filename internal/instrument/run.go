@@ -57,7 +57,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 			return 0, err
 		}
 	}
-	reached, notes, err := reach(ctx, c, p, all, file)
+	reached, calls, notes, err := reach(ctx, c, p, all, file)
 	if err != nil {
 		return 0, err
 	}
@@ -80,7 +80,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 		return 0, err
 	}
 	defer o.remove()
-	if err := o.fill(p, chosen, text); err != nil {
+	if err := o.fill(p, chosen, text, calls.table(all)); err != nil {
 		return 0, err
 	}
 	overlay, err := o.file()

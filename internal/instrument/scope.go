@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"go/token"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/tools/go/callgraph"
@@ -24,14 +26,14 @@ import (
 type scopes map[*function]*methodfile.Rule
 
 // reach follows the scopes of a method file. Its notes say how long that took.
-func reach(ctx context.Context, c *Command, p *program, all []*found, file *methodfile.File) (scopes, []string, error) {
+func reach(ctx context.Context, c *Command, p *program, all []*found, file *methodfile.File) (scopes, graph, []string, error) {
 	if file == nil {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	reached := scopes{}
 	roots := map[*function]*methodfile.Rule{}
 	for f := range functionsOf(all) {
-		if rule, named := file.Lookup(f.normal); named && rule.Scope == methodfile.ScopeEager {
+		if rule, named := file.Lookup(f.normal); named && (rule.Scope == methodfile.ScopeEager || rule.Scope == methodfile.ScopeLazy) {
 			roots[f] = rule
 		} else if named && rule.Scope == methodfile.ScopeTotal {
 			for other := range functionsOf(all) {
@@ -40,20 +42,19 @@ func reach(ctx context.Context, c *Command, p *program, all []*found, file *meth
 		}
 	}
 	if len(roots) == 0 {
-		return reached.unnamed(file), nil, nil
+		return reached.unnamed(file), nil, nil, nil
 	}
 	begin := time.Now()
 	loaded, err := loadCode(ctx, c, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	loading := time.Since(begin)
 	begin = time.Now()
-	graph := vta.CallGraph(ssautil.AllFunctions(loaded), nil)
-	edges := reached.follow(graph, loaded.Fset, all, roots)
+	calls, edges := reached.follow(vta.CallGraph(ssautil.AllFunctions(loaded), nil), loaded.Fset, all, roots)
 	note := fmt.Sprintf("scope: %d functions reached from %d, by %d calls; loaded in %.1f s, followed in %.1f s",
 		len(reached), len(roots), edges, loading.Seconds(), time.Since(begin).Seconds())
-	return reached.unnamed(file), []string{note}, nil
+	return reached.unnamed(file), calls, []string{note}, nil
 }
 
 // unnamed leaves out functions with an entry of their own.
@@ -106,8 +107,9 @@ func loadCode(ctx context.Context, c *Command, p *program) (*ssa.Program, error)
 	return code, nil
 }
 
-// follow adds all functions that calls reach from the roots, and returns the number of calls.
-func (s scopes) follow(graph *callgraph.Graph, set *token.FileSet, all []*found, roots map[*function]*methodfile.Rule) (edges int) {
+// follow adds all functions that calls reach from the roots, and returns what calls what there, and
+// the number of calls.
+func (s scopes) follow(program *callgraph.Graph, set *token.FileSet, all []*found, roots map[*function]*methodfile.Rule) (calls graph, edges int) {
 	at := map[string]*function{}
 	for _, k := range all {
 		for _, src := range k.sources {
@@ -131,29 +133,33 @@ func (s scopes) follow(graph *callgraph.Graph, set *token.FileSet, all []*found,
 		}
 		return nil
 	}
-	seen := map[*callgraph.Node]bool{}
+	calls = graph{}
 	var visit func(n *callgraph.Node, rule *methodfile.Rule)
 	visit = func(n *callgraph.Node, rule *methodfile.Rule) {
-		if seen[n] {
+		if calls[n] != nil {
 			return
 		}
-		seen[n] = true
-		if f := declared(n.Func); f != nil && s[f] == nil {
-			s[f] = rule
+		at := &place{function: declared(n.Func)}
+		calls[n] = at
+		if at.function != nil && s[at.function] == nil {
+			s[at.function] = rule
 		}
 		for _, e := range n.Out {
 			edges++
-			visit(e.Callee, rule)
+			at.calls = append(at.calls, e.Callee)
 		}
 		for _, inner := range n.Func.AnonFuncs { // it may be passed to code of others
-			if node := graph.Nodes[inner]; node != nil {
-				visit(node, rule)
+			if node := program.Nodes[inner]; node != nil {
+				at.calls = append(at.calls, node)
 			}
+		}
+		for _, callee := range at.calls {
+			visit(callee, rule)
 		}
 	}
 	var begin []*callgraph.Node
 	rules := map[*callgraph.Node]*methodfile.Rule{}
-	for fn, n := range graph.Nodes {
+	for fn, n := range program.Nodes {
 		if fn == nil {
 			continue
 		}
@@ -162,15 +168,16 @@ func (s scopes) follow(graph *callgraph.Graph, set *token.FileSet, all []*found,
 		}
 	}
 	slices.SortFunc(begin, func(a, b *callgraph.Node) int { // whose entry holds must not depend on chance
-		return rules[a].Index - rules[b].Index
+		return cmp.Or(strings.Compare(rules[a].Scope, rules[b].Scope), rules[a].Index-rules[b].Index) // eager before lazy
 	})
 	for _, n := range begin {
 		visit(n, rules[n])
 	}
-	return edges
+	return calls, edges
 }
 
 // expanded is the method file with an entry for each function that a scope reached: that of its root.
+// Those of a lazy scope the SDK finds by itself, in the graph.
 func (s scopes) expanded(text string, all []*found) (string, error) {
 	if len(s) == 0 {
 		return text, nil
@@ -182,7 +189,7 @@ func (s scopes) expanded(text string, all []*found) (string, error) {
 	}
 	for f := range functionsOf(all) {
 		rule := s[f]
-		if rule == nil || f.index < 0 {
+		if rule == nil || f.index < 0 || rule.Scope == methodfile.ScopeLazy {
 			continue
 		}
 		var entry map[string]any

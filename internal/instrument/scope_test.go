@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -98,4 +99,113 @@ func New() Store { defer func() {}(); return &memory{strings.ToUpper("p")} }
 			}
 		})
 	}
+}
+
+// What a root with scope lazy reaches is off until a caller that is on has run, and counts every call
+// from then on: also behind an interface, a function that is inlined and a closure.
+func TestLazyScope(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/program\n\ngo 1.21\n")
+	write(t, dir, "main.go", `package main
+
+import "os"
+
+type store interface{ get() }
+
+type disk struct{}
+
+type memory struct{}
+
+func (*disk) get() { defer func() {}() }
+
+type tape struct{}
+
+func (memory) get() { defer func() {}() }
+
+func (tape) get() { defer func() {}() }
+
+var stores = []store{&disk{}, memory{}, tape{}}
+
+func leaf() { defer func() {}() }
+
+func small() { behind() }
+
+func behind() { defer func() {}() }
+
+func odd(n int) {
+	defer func() {}()
+	if n > 0 {
+		even(n - 1)
+	}
+}
+
+func even(n int) {
+	defer func() {}()
+	if n > 0 {
+		odd(n - 1)
+	}
+}
+
+func deep() {
+	defer func() {}()
+	stores[0].get()
+	small()
+	func() { leaf() }()
+	odd(4)
+}
+
+func root(goDeep bool) {
+	defer func() {}()
+	if goDeep {
+		deep()
+	}
+}
+
+func other() { defer func() {}(); behind() }
+
+func all() {
+	leaf()
+	leaf()
+	behind()
+	stores[1].get()
+	stores[2].get()
+	even(1)
+}
+
+func main() {
+	all()
+	root(false)
+	all()
+	root(os.Args[1] == "deep")
+	all()
+	other()
+}
+`)
+	methods := filepath.Join(dir, "methods.json")
+	write(t, dir, "methods.json", `{"version": 1, "methods": [
+  {"class": "example.com/program", "method": "root", "rate": 1, "scope": "lazy"},
+  {"class": "example.com/program.memory", "method": "get", "rate": 1}
+]}`)
+	_, probed, _ := built(t, Settings{Methods: methods}, dir)
+	assert.Equal(t, map[string]string{".root": "2", ".memory.get": "3"}, counts(runProgram(t, probed, "", "COREHOUR_EXPORT=stderr").stderr))
+	deep := map[string]string{".root": "2", ".memory.get": "3", ".deep": "1", ".disk.get": "1", ".tape.get": "1", ".behind": "3", ".leaf": "3", ".odd": "4", ".even": "3"}
+	assert.Equal(t, deep, counts(runProgram(t, probed, "deep", "COREHOUR_EXPORT=stderr").stderr))
+
+	edges, err := Graph(probed)
+	require.NoError(t, err)
+	var lines []string
+	for _, e := range edges {
+		lines = append(lines, strings.ReplaceAll(e.Caller+" -> "+e.Callee, "example.com/program.", ""))
+	}
+	assert.Equal(t, []string{
+		"deep -> (*disk).get", "deep -> behind", "deep -> leaf", "deep -> memory.get", "deep -> odd", "deep -> tape.get",
+		"even -> odd", "odd -> even", "root -> deep",
+	}, lines)
+
+	// A file at run time may name other roots, whose callees the graph has.
+	write(t, dir, "other.json", `{"version": 1, "methods": [{"class": "example.com/program", "method": "deep", "rate": 1, "scope": "lazy"}]}`)
+	r := runProgram(t, probed, "deep", "COREHOUR_EXPORT=stderr", "COREHOUR_METHODS="+filepath.Join(dir, "other.json"))
+	delete(deep, ".root")
+	deep[".memory.get"] = "1"
+	assert.Equal(t, deep, counts(r.stderr))
 }

@@ -3,7 +3,6 @@ package instrument
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,18 +16,17 @@ type Probe struct {
 
 // A table is a constant of the binary: the heading, the package, a line a probe, and an end.
 const (
-	headingStart = "corehour:probes"
-	headingEnd   = ":1\n"
+	probesTable  = "probes"
 	tableEnd     = "\x00"
 	wallOnlyFlag = "\tw"
 )
 
 // heading is put together at run time, so that this program has none in it.
-func heading() []byte { return []byte(strings.Join([]string{headingStart, headingEnd}, "")) }
+func heading(kind string) []byte { return []byte(strings.Join([]string{"corehour", kind, "1\n"}, ":")) }
 
 func tableOf(k *found) string {
 	var b strings.Builder
-	b.Write(heading())
+	b.Write(heading(probesTable))
 	b.WriteString(k.pkg.ImportPath + "\n")
 	for _, s := range k.sources {
 		for _, f := range s.functions {
@@ -47,31 +45,34 @@ func tableOf(k *found) string {
 
 // Probes reads the tables of a binary that was built with probes, in the order of their names.
 func Probes(path string) ([]Probe, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return nil, err
-	}
 	var all []Probe
-	for {
-		_, rest, ok := bytes.Cut(text, heading())
-		if !ok {
-			break
-		}
-		table, _, ok := bytes.Cut(rest, []byte(tableEnd))
-		if !ok {
-			return nil, fmt.Errorf("%s: a table of probes has no end", path)
-		}
-		text = rest
-		for l := range strings.Lines(string(table[bytes.IndexByte(table, '\n')+1:])) {
+	err := readTables(path, probesTable, func(table string) {
+		_, lines, _ := strings.Cut(table, "\n")
+		for l := range strings.Lines(lines) {
 			name, flags, _ := strings.Cut(strings.TrimSuffix(l, "\n"), "\t")
 			all = append(all, Probe{Name: name, WallOnly: strings.Contains(flags, "w")})
 		}
-	}
+	})
 	slices.SortFunc(all, func(a, b Probe) int { return strings.Compare(a.Name, b.Name) })
-	return slices.Compact(all), nil
+	return slices.Compact(all), err
+}
+
+// readTables reads what follows the heading in each table of a binary.
+func readTables(path, kind string, read func(table string)) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for {
+		_, rest, ok := bytes.Cut(text, heading(kind))
+		if !ok {
+			return nil
+		}
+		table, _, ok := bytes.Cut(rest, []byte(tableEnd))
+		if !ok {
+			return fmt.Errorf("%s: a table of %s has no end", path, kind)
+		}
+		text = rest
+		read(string(table))
+	}
 }

@@ -82,7 +82,6 @@ type parser struct {
 	tiers    map[string]settings
 	defaults settings
 	rules    []*Rule
-	scoped   bool // the warning about a lazy scope was given
 }
 
 func (p *parser) readTiers(v *node) {
@@ -212,7 +211,7 @@ func (p *parser) readEntry(i int, v *node) {
 		case "blocking":
 			rule.Blocking = value(s.bool(name, v), false)
 		case "scope":
-			rule.Scope = p.readScope(s, name, v)
+			rule.Scope = value(choice(s, name, v, ScopeLazy, ScopeEager, ScopeTotal), "")
 		default:
 			s.setting(&own, name, v)
 		}
@@ -236,22 +235,6 @@ func (p *parser) readEntry(i int, v *node) {
 	rule.Adaptive = near.min != nil || near.max != nil
 	rule.Reason = fmt.Sprintf("methods[%d] %s", i, rule.name())
 	p.rules = append(p.rules, rule)
-}
-
-// readScope reads which functions a build compiles probes in for, beyond those that the entry names.
-// Only a build acts on it. The first lazy one gets a warning: its entry stays in force.
-func (p *parser) readScope(s *section, name string, v *node) (scope string) {
-	found := choice(s, name, v, ScopeLazy, ScopeEager, ScopeTotal)
-	if found == nil {
-		return ""
-	}
-	if *found == ScopeLazy && !p.scoped {
-		p.scoped = true
-		p.warnings = append(p.warnings, configfile.Warning{
-			Where: s.where, Index: s.index, Field: name, Line: v.line, Rule: "has no effect in this version", Value: v.show(), Hint: "eager compiles probes in, which are on from the start",
-		})
-	}
-	return *found
 }
 
 // file compiles what was read.

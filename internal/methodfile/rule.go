@@ -19,7 +19,7 @@ const (
 
 // Scopes of an entry: which functions a build gives probes beyond those it names.
 const (
-	ScopeLazy  = "lazy"
+	ScopeLazy  = "lazy"  // those too, off until a caller that is on has run
 	ScopeEager = "eager" // those that they reach by calls
 	ScopeTotal = "total" // all of the program
 )

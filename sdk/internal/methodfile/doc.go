@@ -26,6 +26,7 @@ type Settings struct {
 	Tail, Stack   *bool
 	Blocking      bool
 	Tier          string
+	Lazy          int // place of the entry, from 1, whose methods switch on those that they call
 }
 
 // Modes are the values of mode.
@@ -46,6 +47,7 @@ func (s Settings) over(base Settings) Settings {
 	choose(&base.Stack, s.Stack)
 	choose(&base.Blocking, s.Blocking)
 	choose(&base.Tier, s.Tier)
+	choose(&base.Lazy, s.Lazy)
 	return base
 }
 

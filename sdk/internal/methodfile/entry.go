@@ -14,9 +14,11 @@ var (
 	settingKeys = []string{"mode", "rate", "cpu_rate", "min", "max", "tail", "stack"}
 	entryKeys   = append([]string{"class", "method", "signature", "match", "tier", "scope", "blocking"}, settingKeys...)
 	modes       = []string{ModeSample, ModeAggregate, ModeOff}
-	// scopes tell a build which callees get a probe too; at run time they mean nothing.
-	scopes = []string{"lazy", "eager", "total"}
+	// scopes tell a build which callees get a probe too; at run time only lazy means anything.
+	scopes = []string{lazy, "eager", "total"}
 )
+
+const lazy = "lazy"
 
 // minRate is the lowest rate: a method that is not to be timed has a mode for it.
 const minRate = 1e-9
@@ -73,7 +75,9 @@ func (p *parser) entry(i int, raw json.RawMessage) {
 	if blocking := p.flag(where, o, "blocking"); blocking != nil {
 		s.Blocking = *blocking
 	}
-	p.oneOf(where, o, "scope", scopes)
+	if p.oneOf(where, o, "scope", scopes) == lazy {
+		s.Lazy = i + 1
+	}
 	s = s.over(p.tier(where, o).over(p.file.defaults))
 	if !s.ordered() && len(p.file.Faults) == before {
 		p.fault("%s: must hold min <= rate <= max, with what its tier and the defaults say, found %s", where, boundsOf(s))

@@ -34,14 +34,14 @@ func TestTheMostSpecificEntryHolds(t *testing.T) {
 		t.Fatalf("faults: %q", f.Faults)
 	}
 	for _, c := range []struct{ name, want string }{
-		{"bank.Pay", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/a.B.C", `{"Mode":"","Rate":0.3,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/codec.Wire.Decode", `{"Mode":"aggregate","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/codec.Wire.Encode", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":true,"Blocking":true,"Tier":"mid"}`},
-		{"shop/web.Handler.Serve", `{"Mode":"","Rate":1,"CPURate":0.05,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"entry"}`},
-		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Tail":true,"Stack":false,"Blocking":false,"Tier":"inner"}`},
-		{"outside", `{"Mode":"","Rate":0.6,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
+		{"bank.Pay", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid","Lazy":0}`},
+		{"shop/a.B.C", `{"Mode":"","Rate":0.3,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid","Lazy":0}`},
+		{"shop/codec.Wire.Decode", `{"Mode":"aggregate","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid","Lazy":0}`},
+		{"shop/codec.Wire.Encode", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":true,"Blocking":true,"Tier":"mid","Lazy":0}`},
+		{"shop/web.Handler.Serve", `{"Mode":"","Rate":1,"CPURate":0.05,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"entry","Lazy":0}`},
+		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid","Lazy":0}`},
+		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Tail":true,"Stack":false,"Blocking":false,"Tier":"inner","Lazy":0}`},
+		{"outside", `{"Mode":"","Rate":0.6,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid","Lazy":0}`},
 	} {
 		settings, _ := f.Lookup(c.name)
 		got, err := json.Marshal(settings)

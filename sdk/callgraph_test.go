@@ -1,0 +1,246 @@
+package corehour
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/methodfile"
+)
+
+// graphOf declares methods of a package with a call graph, as a build does: each line is a name and
+// the places of its callees.
+func graphOf(t testing.TB, pkg string, lines ...string) []*Method {
+	t.Helper()
+	registry.mu.Lock()
+	registry.graph = parseCallGraph("corehour:calls:1\n" + pkg + "\n." + strings.Join(lines, "\n.") + "\n\x00")
+	registry.mu.Unlock()
+	methods := make([]*Method, len(lines))
+	for i, line := range lines {
+		name, _, _ := strings.Cut(line, " ")
+		m := NewMethod(pkg + "." + name)
+		m.node = registry.graph[m.normal] // it may be of an earlier run of the test
+		m.node.method.Store(m)
+		m.located.Store(false)
+		methods[i] = m
+	}
+	t.Cleanup(func() {
+		registry.mu.Lock()
+		defer registry.mu.Unlock()
+		registry.graph = nil
+		for _, m := range methods {
+			m.node = nil
+		}
+	})
+	return methods
+}
+
+// named starts without settings but those of a method file, as a build does.
+func named(t testing.TB, file string) *engine {
+	t.Helper()
+	e, _ := startWith(t, func(c *config) {
+		c.defaults.mode, c.namedOnly, c.builtMethodFile = Off, true, file
+	})
+	return e
+}
+
+func filed(t testing.TB, entries string) *methodfile.File {
+	t.Helper()
+	file, err := methodfile.Parse([]byte(`{"version": 1, "methods": [` + entries + `]}`))
+	if err != nil || len(file.Faults) > 0 {
+		t.Fatal(err, file.Faults)
+	}
+	return file
+}
+
+// on lists the rates of the methods that are on.
+func on(methods []*Method) string {
+	var names []string
+	for _, m := range methods {
+		if pl := m.plan.Load(); pl != nil {
+			names = append(names, fmt.Sprint(m.name[strings.IndexByte(m.name, '.')+1:], "=", pl.rate))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func TestCalleesGoOnAfterTheirCaller(t *testing.T) {
+	methods := graphOf(t, "lazy", "root 1 2", "left 3", "own 4", "deep 3", "below", "second 3 6", "far", "alone")
+	call := func(i int) { methods[i].Begin().End() }
+	expect := func(want string) {
+		t.Helper()
+		if got := on(methods); got != want {
+			t.Errorf("on: %s, want %s", got, want)
+		}
+	}
+	const entries = `{"class": "lazy", "method": "second", "rate": 0.5, "scope": "lazy"},
+		{"class": "lazy", "method": "root", "rate": 0.25, "scope": "lazy"}, {"class": "lazy", "method": "own", "rate": 1}`
+	e := named(t, `{"version": 1, "methods": [`+entries+`]}`)
+	expect("root=0.25 own=1 second=0.5")
+	before := methods[1].Calls()
+	call(1) // off: it leads nowhere
+	expect("root=0.25 own=1 second=0.5")
+	call(0)
+	expect("root=0.25 left=0.25 own=1 second=0.5")
+	call(1) // what two roots reach has the settings of the first entry
+	expect("root=0.25 left=0.25 own=1 deep=0.5 second=0.5")
+	call(3)
+	call(2)
+	expect("root=0.25 left=0.25 own=1 deep=0.5 below=0.25 second=0.5")
+	if calls := methods[1].Calls() - before; calls != 1 {
+		t.Errorf("%d calls of a method that was on for one", calls)
+	}
+
+	// What has run stays on as its settings change; the collector and the file switch off and on.
+	rates, err := parseRates([]byte(`{"methods": [{"name": "lazy.left", "mode": "off"}, {"name": "lazy.deep", "p": 0.125}, {"name": "lazy.far", "p": 0.0625}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.applyRates(rates)
+	expect("root=0.25 own=1 deep=0.125 below=0.25 second=0.5 far=0.0625")
+	e.applyRates(nil)
+	expect("root=0.25 left=0.25 own=1 deep=0.5 below=0.25 second=0.5")
+	e.applyMethodFile(filed(t, `{"class": "lazy", "method": "root", "rate": 1}`))
+	expect("root=1")
+	e.applyMethodFile(filed(t, entries))
+	expect("root=0.25 left=0.25 own=1 deep=0.5 below=0.25 second=0.5")
+	call(5)
+	expect("root=0.25 left=0.25 own=1 deep=0.5 below=0.25 second=0.5 far=0.5")
+
+	cut := e.lastCut
+	e.applyRates(rates)
+	e.applyRates(nil)
+	if cut == e.lastCut {
+		t.Error("a change of modes must close the interval")
+	}
+	e.shutdownForTest()
+	expect("")
+	for _, m := range methods {
+		if m.node.parked.Load() != nil {
+			t.Errorf("%s is parked after the end", m.name)
+		}
+	}
+}
+
+// A package may be initialised after a caller of its methods has run.
+func TestACalleeThatIsDeclaredLater(t *testing.T) {
+	first := graphOf(t, "early", "root 1", "later")
+	later := first[1]
+	registry.mu.Lock()
+	later.node.method.Store(nil)
+	registry.mu.Unlock()
+	e := named(t, `{"version": 1, "methods": [{"class": "early", "method": "root", "rate": 1, "scope": "lazy"}]}`)
+	first[0].Begin().End()
+	if later.On() {
+		t.Error("on, though it is not declared")
+	}
+	registry.mu.Lock()
+	later.node.method.Store(later)
+	e.updatePlan(later)
+	registry.mu.Unlock()
+	if !later.On() {
+		t.Error("off, though its caller has run")
+	}
+}
+
+// forgotten makes methods as they are before the first call.
+func forgotten(methods []*Method) {
+	for _, m := range methods {
+		m.located.Store(false)
+		m.node.called.Store(false)
+	}
+}
+
+// Goroutines activate methods while their settings change: no call is missed that follows one of a
+// caller, and what is switched off stays off.
+func TestActivationWhileSettingsChange(t *testing.T) {
+	const goroutines, rounds = 8, 200
+	methods := graphOf(t, "racing", "root 1 2", "left 2 3", "right 1 3", "deep 0")
+	off := filed(t, "")
+	e := named(t, `{"version": 1}`)
+	made := make([]int64, len(methods))
+	for i, m := range methods {
+		made[i] = m.Calls()
+	}
+	for round := range rounds {
+		e.applyMethodFile(off)
+		if got := on(methods); got != "" {
+			t.Fatalf("on after all was switched off: %s", got)
+		}
+		forgotten(methods)
+		e.applyMethodFile(filed(t, `{"class": "racing", "method": "root", "rate": 0.5, "scope": "lazy"}`))
+		var calling sync.WaitGroup
+		for range goroutines {
+			calling.Go(func() {
+				for range 20 {
+					for _, m := range methods {
+						m.Begin().End()
+					}
+				}
+			})
+		}
+		mode := []string{"sample", "aggregate"}[round%2]
+		for i := range 4 {
+			e.applyMethodFile(filed(t, fmt.Sprintf(`{"class": "racing", "method": "root", "mode": %q, "rate": 0.%d, "scope": "lazy"}`, mode, i+1)))
+		}
+		if round%4 == 3 { // off while calls are made
+			e.applyMethodFile(off)
+			calling.Wait()
+			if got := on(methods); got != "" {
+				t.Fatalf("round %d: on after all was switched off: %s", round, got)
+			}
+			for i, m := range methods {
+				made[i] = m.Calls()
+			}
+			continue
+		}
+		calling.Wait()
+		for i, m := range methods {
+			if made[i] += goroutines * 20; m.Calls() != made[i] {
+				t.Fatalf("round %d: %s: %d calls counted of %d", round, m.name, m.Calls(), made[i])
+			}
+		}
+	}
+}
+
+// An activated method is as cheap as another one.
+func TestAnActivatedMethodAllocatesNothing(t *testing.T) {
+	methods := graphOf(t, "cheap", "root 1", "inner")
+	named(t, `{"version": 1, "methods": [{"class": "cheap", "method": "root", "rate": 1e-9, "cpu_rate": 0, "scope": "lazy"}]}`)
+	methods[0].Begin().End()
+	methods[1].Begin().End()
+	before := methods[1].Calls()
+	if allocs := testing.AllocsPerRun(1000, func() { methods[1].Begin().End() }); allocs != 0 {
+		t.Errorf("%v allocations a call", allocs)
+	}
+	if calls := methods[1].Calls() - before; calls != 1001 {
+		t.Errorf("%d calls counted", calls)
+	}
+	if allocs := testing.AllocsPerRun(1000, func() {
+		forgotten(methods)
+		methods[1].plan.Store(nil)
+		methods[1].node.activate()
+	}); allocs != 0 {
+		t.Errorf("%v allocations an activation", allocs)
+	}
+}
+
+func BenchmarkActivation(b *testing.B) {
+	methods := graphOf(b, "activated", "root 1", "inner")
+	named(b, `{"version": 1, "methods": [{"class": "activated", "method": "root", "scope": "lazy"}]}`)
+	n, m := methods[1].node, methods[1]
+	b.Run("first", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			n.called.Store(false)
+			m.plan.Store(nil)
+			n.activate()
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			n.activate()
+		}
+	})
+}
