@@ -5,7 +5,8 @@
 //	load    (packages.go) its packages, from go list
 //	find    (functions.go) their functions, and which of them cannot have a probe
 //	reach   (scope.go)    which of them an entry's scope reaches by calls
-//	choose  (choice.go)   which get one, by the method file
+//	choose  (choice.go)   which get one, by the method file, or that of a task (task.go)
+//	graph   (graph.go)    what calls what among those that a scope reaches
 //	insert  (insert.go)   one statement after a function's opening brace, on the same line
 //	overlay (overlay.go)  the changed files, the tables of probes and the SDK, by -overlay
 //	Run     (run.go)      all of it, then the go command

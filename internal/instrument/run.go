@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,11 +21,13 @@ import (
 
 // Settings are what `corehour go` is asked beyond the go command.
 type Settings struct {
-	Methods string // path of the method file; "" = none
-	DryRun  bool   // print what would get a probe, and build nothing
-	Diff    bool   // print how files would change, and build nothing
-	Exact   bool   // ask the compiler what it inlines
-	Quiet   bool   // print no summary
+	Methods string   // path of the method file; "" = none
+	Task    string   // one of Tasks instead; "" = none
+	Roots   []string // methods, for task part
+	DryRun  bool     // print what would get a probe, and build nothing
+	Diff    bool     // print how files would change, and build nothing
+	Exact   bool     // ask the compiler what it inlines
+	Quiet   bool     // print no summary
 }
 
 // Run builds, and returns the exit code of the go command.
@@ -37,7 +40,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	if err != nil {
 		return 0, err
 	}
-	text, file, err := readMethods(s.Methods, stderr)
+	text, file, err := readMethods(s, stderr)
 	if err != nil {
 		return 0, err
 	}
@@ -90,14 +93,17 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	return build(c, overlay, stdout, stderr)
 }
 
-// readMethods returns the text of the method file and what it says.
-func readMethods(path string, stderr io.Writer) (string, *methodfile.File, error) {
-	if path == "" {
-		return "", nil, nil
+// readMethods returns the text of the method file, or of the task's, and what it says.
+func readMethods(s Settings, stderr io.Writer) (string, *methodfile.File, error) {
+	task, err := s.taskFile()
+	if err != nil || task == "" && s.Methods == "" {
+		return "", nil, err
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", nil, fmt.Errorf("--methods: %w", err)
+	text, path := []byte(task), cmp.Or(s.Methods, "--task "+s.Task)
+	if s.Methods != "" {
+		if text, err = os.ReadFile(path); err != nil {
+			return "", nil, fmt.Errorf("--methods: %w", err)
+		}
 	}
 	file, warnings, err := methodfile.Parse(text)
 	if err != nil {
