@@ -1,0 +1,25 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// The graph is read from whatever file has one in it.
+func TestProbesGraph(t *testing.T) {
+	table := "corehour:calls:1\nshop/cart\n.(*Cart).Total 2 1\n.Sum\nshop/web\n.Serve 0 2\n\x00"
+	binary := write(t, "binary", "\x7fELF\x00"+table+"\x00")
+	r := corehour("probes", "--graph", binary)
+	want := `shop/cart.(*Cart).Total -> shop/cart.Sum
+shop/cart.(*Cart).Total -> shop/web.Serve
+shop/web.Serve -> shop/cart.(*Cart).Total
+shop/web.Serve -> shop/web.Serve
+`
+	if r.code != exitNothing || r.stdout != want || r.stderr != "" {
+		t.Errorf("found %+v", r)
+	}
+	r = corehour("probes", "--graph", write(t, "plain", "\x7fELF"))
+	if r.code != exitFound || r.stdout != "" || !strings.Contains(r.stderr, "plain has no call graph: build it with corehour go and a method file with an entry whose scope is eager or lazy\n") {
+		t.Errorf("found %+v", r)
+	}
+}
