@@ -39,9 +39,8 @@ the functions that its entries name get one, and its rates hold from the start. 
 	f.BoolVar(&s.Diff, "diff", false, "print how the files would change; build nothing")
 	f.BoolVar(&s.Exact, "exact", false, "ask the compiler which functions it inlines, which builds once more, instead of an estimate")
 	f.BoolVar(&s.Quiet, "quiet", false, "print no summary")
-	return withWork(cmd, func(_ context.Context, stdout, stderr io.Writer) (int, error) {
-		// An interrupt is for the go command, and what it runs: its end is ours.
-		return instrument.Run(context.Background(), s, f.Args(), stdout, stderr)
+	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+		return instrument.Run(ctx, s, f.Args(), stdout, stderr)
 	})
 }
 

@@ -30,7 +30,7 @@ type Settings struct {
 	Quiet   bool     // print no summary
 }
 
-// Run builds, and returns the exit code of the go command.
+// Run builds, and returns the exit code of the go command. The context is for what comes before that.
 func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Writer) (int, error) {
 	goflags, err := output(ctx, "env", "GOFLAGS")
 	if err != nil {
@@ -87,7 +87,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 		return 0, err
 	}
 	overlay, err := o.file()
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return 0, err
 	}
 	return build(c, overlay, stdout, stderr)

@@ -80,6 +80,10 @@ func functionsOf(all []*found) func(yield func(*function) bool) {
 	}
 }
 
+// oneList is how long a list of packages may be for go/packages to ask the go command once. Beyond it
+// asks several times at once, and each compiles what they all import: then that is compiled before.
+const oneList = 16_000
+
 // loadCode loads the main module's packages from source, and what they import from what the
 // compiler exports: a call through code of others is not seen.
 func loadCode(ctx context.Context, c *Command, p *program) (*ssa.Program, error) {
@@ -87,6 +91,11 @@ func loadCode(ctx context.Context, c *Command, p *program) (*ssa.Program, error)
 	for _, k := range p.packages {
 		if !k.vendored {
 			paths = append(paths, k.ImportPath)
+		}
+	}
+	if len(strings.Join(paths, " ")) > oneList {
+		if _, err := output(ctx, slices.Concat(inDir(c.dir, "list", "-export", "-deps", "-e", "-f", ""), c.list, []string{"--"}, c.patterns)...); err != nil {
+			return nil, fmt.Errorf("scope: %w", err)
 		}
 	}
 	list, err := packages.Load(&packages.Config{
@@ -101,6 +110,9 @@ func loadCode(ctx context.Context, c *Command, p *program) (*ssa.Program, error)
 		if len(k.Errors) > 0 {
 			return nil, fmt.Errorf("scope: %w: build it plainly first", k.Errors[0])
 		}
+	}
+	if err := ctx.Err(); err != nil || len(list) < len(paths) { // a go list that is killed is no error to Load
+		return nil, fmt.Errorf("scope: the go command listed %d packages of %d: %w", len(list), len(paths), cmp.Or(err, errors.New("it has ended early")))
 	}
 	code, _ := ssautil.Packages(list, ssa.InstantiateGenerics)
 	code.Build()
