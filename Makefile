@@ -112,8 +112,8 @@ bench-sampler: #: Measure the adaptive sampler next to a stock one, and a thousa
 	@$(call show,rates,$(GO) run ./test/pollbench $(call option,ROUNDS,--rounds))
 bench-warehouse: #: Measure writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
 	@$(call show,warehouse,$(GO) run ./test/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)))
-bench-instrument: build #: Measure what compiled-in probes cost goldmark, plain, by the command and by hand (ROUNDS=).
-	@$(call show,instrument,$(GO) run ./test/benchinstrument $(call option,ROUNDS,--rounds))
+bench-instrument: build #: Measure what compiled-in probes cost goldmark, a recursion and builds (ROUNDS=, COLD=1, ORCHESTRION=file).
+	@$(call show,instrument,$(GO) run ./test/benchinstrument $(call option,ROUNDS,--rounds) $(if $(COLD),--cold) $(call option,ORCHESTRION,--orchestrion))
 bench-programs: build #: Compare the tests of esbuild and caddy with and without compiled-in probes (PROGRAMS=, RACE=), or CPU under load with a profile (LOAD=2m).
 	@$(call show,realprograms,$(GO) run ./test/realprograms $(call option,PROGRAMS,--programs) $(call option,RACE,--race) $(call option,LOAD,--load))
 bench-verdicts: build #: Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.

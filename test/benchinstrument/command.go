@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// spent is what a command took with all that it started, in seconds.
+type spent struct{ cpu, wall float64 }
+
+func (s spent) cpuTime() float64  { return s.cpu }
+func (s spent) wallTime() float64 { return s.wall }
+
+// seconds returns one of the two times of each.
+func seconds(all []spent, what func(spent) float64) []float64 {
+	values := make([]float64, len(all))
+	for i, s := range all {
+		values[i] = what(s)
+	}
+	return values
+}
+
+// timed runs a command in a directory.
+func timed(dir string, env []string, args ...string) (spent, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	begin := time.Now()
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return spent{}, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, text)
+	}
+	return spent{(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), time.Since(begin).Seconds()}, nil
+}
+
+func output(dir, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.String())
+	}
+	return string(text), nil
+}
