@@ -102,6 +102,9 @@ func Graph(path string) ([]Edge, error) {
 		pkg := ""
 		for l := range strings.Lines(table) {
 			words := strings.Fields(l)
+			if len(words) == 0 {
+				continue
+			}
 			if !strings.HasPrefix(l, ".") {
 				pkg = words[0]
 				continue
@@ -110,7 +113,7 @@ func Graph(path string) ([]Edge, error) {
 		}
 		for caller, places := range calls {
 			for _, place := range places {
-				if i, err := strconv.ParseInt(place, indexBase, 32); err == nil && int(i) < len(names) {
+				if i, err := strconv.ParseUint(place, indexBase, 32); err == nil && i < uint64(len(names)) {
 					all = append(all, Edge{names[caller], names[i]})
 				}
 			}
