@@ -80,8 +80,8 @@ func functionsOf(all []*found) func(yield func(*function) bool) {
 	}
 }
 
-// oneList is how long a list of packages may be for go/packages to ask the go command once. Beyond it
-// asks several times at once, and each compiles what they all import: then that is compiled before.
+// oneList is how long a list of packages may be for go/packages to run one go list. For a longer one it
+// runs several at once, and each compiles what they all import: then that is compiled before.
 const oneList = 16_000
 
 // loadCode loads the main module's packages from source, and what they import from what the

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 const changes = 3
 
 // builds measures the go command, plainly and with probes: after changes of a file, and from an
 // empty build cache.
-func (b *bench) builds(program, tree, target, file string, cold bool) ([]figure, error) {
+func (b *bench) builds(program, tree, target, file string, cold bool) ([]benchtable.Figure, error) {
 	plain := []string{"go", "build", "-o", b.path(program + "-plain.bin"), target}
 	probed := []string{b.corehour, "go", "--quiet", "build", "-o", b.path(program + "-probed.bin"), target}
-	var figures []figure
+	var figures []benchtable.Figure
 	compare := func(when string, goal float64, ours, peers []spent) {
 		name := "build of " + program + " " + when
 		figures = append(figures,

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // program converts for a second and prints how often, and the tenth percentile in ns.
@@ -78,7 +80,7 @@ func (b *bench) fetchGoldmark(name, start string) (string, error) {
 }
 
 // converts measures conversions of the binaries in turn.
-func (b *bench) converts(rounds int) ([]figure, error) {
+func (b *bench) converts(rounds int) ([]benchtable.Figure, error) {
 	per, err := b.probesPerRun()
 	if err != nil {
 		return nil, err
@@ -107,7 +109,7 @@ func (b *bench) converts(rounds int) ([]figure, error) {
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d: plain %.1f ms, off %.1f ms, 1%% %.1f ms\n", round+1, rounds, times[0][round], times[1][round], times[2][round])
 	}
-	figures := []figure{alone("Convert, plain", "ms", times[0]...)}
+	figures := []benchtable.Figure{alone("Convert, plain", "ms", times[0]...)}
 	for i, r := range runs[1:] {
 		figures = append(figures, against("Convert, "+r.name, "ms", times[i+1], "plain", times[0], r.goal))
 	}

@@ -3,33 +3,24 @@ package main
 import (
 	"os"
 	"slices"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
-// figure is one line of the table.
-type figure struct {
-	Name      string   `json:"name"`
-	Value     float64  `json:"value"`
-	Unit      string   `json:"unit"`
-	Peer      string   `json:"peer,omitempty"`
-	PeerValue float64  `json:"peer_value,omitempty"`
-	Ratio     float64  `json:"ratio,omitempty"`
-	Goal      *float64 `json:"goal,omitempty"`
-	Better    string   `json:"better"`
-}
-
 // alone returns a figure that nothing is next to.
-func alone(name, unit string, values ...float64) figure {
-	return figure{Name: name, Value: median(values), Unit: unit, Better: "lower"}
+func alone(name, unit string, values ...float64) benchtable.Figure {
+	return benchtable.Lower(name, median(values), unit)
 }
 
 // against returns a figure with the median of the ratios of the rounds; goal 0 = none.
-func against(name, unit string, ours []float64, peer string, peers []float64, goal float64) figure {
+func against(name, unit string, ours []float64, peer string, peers []float64, goal float64) benchtable.Figure {
 	ratios := make([]float64, len(ours))
 	for i := range ours {
 		ratios[i] = ours[i] / peers[i]
 	}
 	f := alone(name, unit, ours...)
-	f.Peer, f.PeerValue, f.Ratio = peer, median(peers), median(ratios)
+	value, ratio := median(peers), median(ratios)
+	f.Peer, f.PeerValue, f.Ratio = peer, &value, &ratio
 	if goal > 0 {
 		f.Goal = &goal
 	}

@@ -13,7 +13,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -21,6 +20,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // bench is where everything is built.
@@ -100,8 +101,5 @@ func measure(to io.Writer, corehour, sdk string, rounds int, cold bool, orchestr
 	if builds, err = b.builds("caddy", tree, "./cmd/caddy", "modules/caddyhttp/reverseproxy/reverseproxy.go", cold); err != nil {
 		return err
 	}
-	return json.NewEncoder(to).Encode(struct {
-		Name    string   `json:"name"`
-		Results []figure `json:"results"`
-	}{"instrument", append(figures, builds...)})
+	return benchtable.Print(to, "instrument", append(figures, builds...))
 }

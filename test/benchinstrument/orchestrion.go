@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // tracer is what orchestrion compiles in, and itself.
@@ -29,7 +31,7 @@ func spanByDirective(before, _ string) string {
 }
 
 // orchestrion measures goldmark with a span in the functions that have a probe.
-func (b *bench) orchestrion(command, plain string, rounds int) ([]figure, error) {
+func (b *bench) orchestrion(command, plain string, rounds int) ([]benchtable.Figure, error) {
 	diff, err := output(plain, b.corehour, "go", "--diff", "build", "./cmd/convert")
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func (b *bench) orchestrion(command, plain string, rounds int) ([]figure, error)
 			*values = append(*values, ns/1e6)
 		}
 	}
-	return []figure{
+	return []benchtable.Figure{
 		against("Convert, probes off, next to spans off", "ms", offs, peer, spanned, 0),
 		against("build of goldmark after a change, user and system time, next to spans", "s", seconds(ours, spent.cpuTime), peer, seconds(theirs, spent.cpuTime), 0),
 		against("build of goldmark after a change, wall time, next to spans", "s", seconds(ours, spent.wallTime), peer, seconds(theirs, spent.wallTime), 0),

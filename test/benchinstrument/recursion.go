@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // recursive is a program whose function calls itself to each depth. Its leaf does nothing or is busy for a
@@ -120,7 +122,7 @@ const (
 const nowhere = "COREHOUR_ENDPOINTS=http://127.0.0.1:1"
 
 // recursion measures a recursive function in the manner of MooBench.
-func (b *bench) recursion(rounds int) ([]figure, error) {
+func (b *bench) recursion(rounds int) ([]benchtable.Figure, error) {
 	tree := b.path("recursion")
 	for file, text := range map[string]string{"go.mod": "module recursion\n\ngo 1.25\n", "main.go": recursive} {
 		if err := write(filepath.Join(tree, file), text); err != nil {
@@ -180,9 +182,9 @@ func (b *bench) recurse(variant int, ns map[shape][]float64) error {
 	return nil
 }
 
-func recursionFigures(ns []map[shape][]float64) []figure {
+func recursionFigures(ns []map[shape][]float64) []benchtable.Figure {
 	bare := shape{10, false}
-	figures := []figure{alone("recursion of depth 10, plain", "ns", ns[plainly][bare]...)}
+	figures := []benchtable.Figure{alone("recursion of depth 10, plain", "ns", ns[plainly][bare]...)}
 	for i := byFlag; i < len(variants); i++ {
 		goal := 0.0
 		if i == off {

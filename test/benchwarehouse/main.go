@@ -21,6 +21,7 @@ import (
 	"os/signal"
 
 	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 func main() {
@@ -66,26 +67,12 @@ func runBenchmark(ctx context.Context, rows int, dir string) error {
 	return json.NewEncoder(os.Stdout).Encode(t)
 }
 
-// figures and figure are what test/figures/show reads.
-type figures struct {
-	Name    string   `json:"name"`
-	Results []figure `json:"results"`
-}
-
-type figure struct {
-	Name   string   `json:"name"`
-	Value  float64  `json:"value"`
-	Unit   string   `json:"unit"`
-	Better string   `json:"better"`
-	Goal   *float64 `json:"goal,omitempty"`
-	// Another store's figure of the same run.
-	Peer      string   `json:"peer,omitempty"`
-	PeerValue *float64 `json:"peer_value,omitempty"`
-}
+// figures are the table that is printed.
+type figures benchtable.Table
 
 // addFigure notes a figure; a goal of 0 is none.
 func (t *figures) addFigure(name string, value float64, unit, better string, goal float64) {
-	f := figure{Name: name, Value: value, Unit: unit, Better: better}
+	f := benchtable.Figure{Name: name, Value: value, Unit: unit, Better: better}
 	if goal != 0 {
 		f.Goal = &goal
 	}

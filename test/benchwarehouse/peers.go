@@ -15,6 +15,7 @@ import (
 
 	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/warehouse/table"
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // maxPeerRows is how many rows the peers are given: text takes its time and space.
@@ -102,7 +103,7 @@ func (b *bench) peers(ctx context.Context) error {
 }
 
 func (t *figures) compare(name, unit, peer string, ours, theirs float64) {
-	t.Results = append(t.Results, figure{Name: name, Value: ours, Unit: unit, Better: "lower", Peer: peer, PeerValue: &theirs})
+	t.Results = append(t.Results, benchtable.Figure{Name: name, Value: ours, Unit: unit, Better: "lower", Peer: peer, PeerValue: &theirs})
 	fmt.Fprintf(os.Stderr, "%s: %.4g %s, %s %.4g\n", name, ours, unit, peer, theirs)
 }
 

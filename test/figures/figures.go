@@ -63,7 +63,12 @@ func (r *Run) Add(name string, value float64, unit string, better Better, goal *
 // Compare adds a figure next to a peer's of the same run; the goal is for the
 // ratio of the two.
 func (r *Run) Compare(name string, value float64, unit, peer string, peerValue float64, better Better, goal *float64) {
-	ratio := value / peerValue
+	r.CompareRounds(name, value, unit, peer, peerValue, value/peerValue, better, goal)
+}
+
+// CompareRounds is Compare with a ratio that is not that of the two values, as the median of
+// those of rounds.
+func (r *Run) CompareRounds(name string, value float64, unit, peer string, peerValue, ratio float64, better Better, goal *float64) {
 	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal,
 		Peer: peer, PeerValue: &peerValue, Ratio: &ratio}, ratio)
 }

@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,16 +21,9 @@ import (
 	"os/signal"
 	"slices"
 	"time"
-)
 
-// figure is one line of the table.
-type figure struct {
-	Name   string   `json:"name"`
-	Value  float64  `json:"value"`
-	Unit   string   `json:"unit"`
-	Goal   *float64 `json:"goal,omitempty"`
-	Better string   `json:"better"`
-}
+	"github.com/corehour/corehour/test/benchtable"
+)
 
 func main() {
 	clients := flag.Int("clients", 1000, "clients that poll")
@@ -85,20 +77,16 @@ func measure(ctx context.Context, to io.Writer, clients, methods, rounds int) (e
 		return err
 	}
 	const meanWait = 23.75 // seconds: 25, less up to a tenth
-	two := 2.0
 	of := func(what string) string { return fmt.Sprintf(what, clients) }
-	return json.NewEncoder(to).Encode(struct {
-		Name    string   `json:"name"`
-		Results []figure `json:"results"`
-	}{"rates", []figure{
-		{of("until all of %d SDKs know a change"), median(all), "s", &two, "lower"},
-		{of("until half of %d SDKs know a change"), median(half), "s", nil, "lower"},
-		{fmt.Sprintf("CPU per answer of %d methods", methods), median(perAnswer), "us", nil, "lower"},
-		{"CPU per poll without news", perPoll, "us", nil, "lower"},
-		{of("CPU of %d SDKs without news"), perPoll / 1e6 * float64(clients) / meanWait * 100, "% of a core", nil, "lower"},
-		{"memory per waiting SDK", float64(waiting.rss-alone.rss) / float64(clients) / 1024, "KiB", nil, "lower"},
-		{fmt.Sprintf("answer of %d methods, compressed", methods), float64(crowd.bytes.Load()), "B", nil, "lower"},
-	}})
+	return benchtable.Print(to, "rates", []benchtable.Figure{
+		benchtable.Lower(of("until all of %d SDKs know a change"), median(all), "s", 2),
+		benchtable.Lower(of("until half of %d SDKs know a change"), median(half), "s"),
+		benchtable.Lower(fmt.Sprintf("CPU per answer of %d methods", methods), median(perAnswer), "us"),
+		benchtable.Lower("CPU per poll without news", perPoll, "us"),
+		benchtable.Lower(of("CPU of %d SDKs without news"), perPoll/1e6*float64(clients)/meanWait*100, "% of a core"),
+		benchtable.Lower("memory per waiting SDK", float64(waiting.rss-alone.rss)/float64(clients)/1024, "KiB"),
+		benchtable.Lower(fmt.Sprintf("answer of %d methods, compressed", methods), float64(crowd.bytes.Load()), "B"),
+	})
 }
 
 // changes returns per change the CPU for one answer in us, and the seconds until

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // TestMain lets the test be the serving process, too.
@@ -25,7 +27,7 @@ func TestMeasure(t *testing.T) {
 	if err := measure(t.Context(), &out, 20, 10, 2); err != nil {
 		t.Fatal(err)
 	}
-	var report struct{ Results []figure }
+	var report benchtable.Table
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Results) != 7 {
 		t.Fatalf("%v: %s", err, &out)
 	}

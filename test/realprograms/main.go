@@ -29,6 +29,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // programs are pinned: which of their tests pass may change from one version to the next.
@@ -40,33 +42,24 @@ var programs = map[string]struct {
 	"caddy":   {"github.com/caddyserver/caddy/v2@v2.11.9", []string{"./..."}},
 }
 
-// figure is one line of the table.
-type figure struct {
-	Name   string   `json:"name"`
-	Value  float64  `json:"value"`
-	Unit   string   `json:"unit"`
-	Goal   *float64 `json:"goal,omitempty"`
-	Better string   `json:"better"`
-}
-
 func main() {
 	corehour := flag.String("corehour", "bin/corehour", "the `command`")
 	names := flag.String("programs", "esbuild,caddy", "`names` of the programs")
 	load := flag.Duration("load", 0, "instead: how `long` caddy serves requests while the runtime profiles it")
 	race := flag.String("race", "", "`pattern` of packages of the first program that are tested with the race detector, too")
 	flag.Parse()
-	if err := run(os.Stdout, *corehour, strings.Split(*names, ","), *race, *load); err != nil {
+	if err := measure(os.Stdout, *corehour, strings.Split(*names, ","), *race, *load); err != nil {
 		fmt.Fprintln(os.Stderr, "realprograms:", err)
 		os.Exit(1)
 	}
 }
 
-func run(to io.Writer, corehour string, names []string, race string, load time.Duration) error {
+func measure(to io.Writer, corehour string, names []string, race string, load time.Duration) error {
 	corehour, err := filepath.Abs(corehour)
 	if err != nil {
 		return err
 	}
-	var figures []figure
+	var figures []benchtable.Figure
 	if load > 0 {
 		err = underLoad(corehour, load, &figures)
 	} else {
@@ -75,13 +68,10 @@ func run(to io.Writer, corehour string, names []string, race string, load time.D
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(to).Encode(struct {
-		Name    string   `json:"name"`
-		Results []figure `json:"results"`
-	}{"realprograms", figures})
+	return benchtable.Print(to, "realprograms", figures)
 }
 
-func underLoad(corehour string, length time.Duration, figures *[]figure) error {
+func underLoad(corehour string, length time.Duration, figures *[]benchtable.Figure) error {
 	dir, err := os.MkdirTemp("", "realprograms-")
 	if err != nil {
 		return err
@@ -93,7 +83,7 @@ func underLoad(corehour string, length time.Duration, figures *[]figure) error {
 	return (&served{corehour: corehour, dir: dir, length: length}).compare(figures)
 }
 
-func compare(corehour string, names []string, race string, figures *[]figure) error {
+func compare(corehour string, names []string, race string, figures *[]benchtable.Figure) error {
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusOK)
@@ -135,14 +125,14 @@ type suite struct {
 	patterns      []string
 }
 
-func (s *suite) compare(name string, figures *[]figure) error {
+func (s *suite) compare(name string, figures *[]benchtable.Figure) error {
 	fmt.Fprintf(os.Stderr, "%s: tests, plain\n", name)
-	plain, err := s.run(false, "", s.patterns...)
+	plain, err := s.outcomes(false, "", s.patterns...)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "%s: %d tests; the same with probes\n", name, len(plain))
-	probed, err := s.run(true, "", s.patterns...)
+	probed, err := s.outcomes(true, "", s.patterns...)
 	if err != nil {
 		return err
 	}
@@ -171,10 +161,9 @@ func (s *suite) compare(name string, figures *[]figure) error {
 	if passed == 0 {
 		return fmt.Errorf("%s: no test passes", name)
 	}
-	none := 0.0
 	*figures = append(*figures,
-		figure{name + ": tests that pass with probes", float64(passed), "tests", nil, "higher"},
-		figure{name + ": tests with another outcome than plainly", float64(different), "tests", &none, "lower"})
+		benchtable.Higher(name+": tests that pass with probes", float64(passed), "tests"),
+		benchtable.Lower(name+": tests with another outcome than plainly", float64(different), "tests", 0))
 	return nil
 }
 
@@ -183,11 +172,11 @@ func (s *suite) steady(test string) (bool, error) {
 	path, name, _ := strings.Cut(test, " ")
 	top, _, _ := strings.Cut(name, "/")
 	for range 2 {
-		plain, err := s.run(false, "^"+regexp.QuoteMeta(top)+"$", path)
+		plain, err := s.outcomes(false, "^"+regexp.QuoteMeta(top)+"$", path)
 		if err != nil {
 			return false, err
 		}
-		probed, err := s.run(true, "^"+regexp.QuoteMeta(top)+"$", path)
+		probed, err := s.outcomes(true, "^"+regexp.QuoteMeta(top)+"$", path)
 		if err != nil {
 			return false, err
 		}
@@ -198,8 +187,8 @@ func (s *suite) steady(test string) (bool, error) {
 	return true, nil
 }
 
-// run returns the outcome of each test: pass, fail or skip.
-func (s *suite) run(probes bool, only string, patterns ...string) (map[string]string, error) {
+// outcomes returns the outcome of each test: pass, fail or skip.
+func (s *suite) outcomes(probes bool, only string, patterns ...string) (map[string]string, error) {
 	command, args := "go", []string{"test"}
 	if probes {
 		command, args = s.corehour, []string{"go", "--quiet", "test"}

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/corehour/corehour/test/benchtable"
 )
 
 // served is a program under load, and what the runtime's own profile says of it.
@@ -80,7 +82,7 @@ const page = `<html><body>{{placeholder "http.request.uri"}} {{.Req.Method}}</bo
 // Requests cost about the same: of some that cost a multiple, one in a hundred says little.
 var requests = []string{"/pages/1.html", "/s/1", "/api/orders/7?q=1", "/text.txt", "/none", "/api/orders/8?q=2"}
 
-func (s *served) compare(to *[]figure) error {
+func (s *served) compare(to *[]benchtable.Figure) error {
 	if err := s.build(); err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func (s *served) compare(to *[]figure) error {
 	if err := os.WriteFile(filepath.Join(s.dir, "Caddyfile"), fmt.Appendf(nil, caddyfile, addresses...), 0o600); err != nil {
 		return err
 	}
-	profiled, err := s.run(addresses[0].(string), addresses[1].(string))
+	profiled, err := s.serve(addresses[0].(string), addresses[1].(string))
 	if err != nil {
 		return err
 	}
@@ -130,8 +132,8 @@ func (s *served) build() error {
 	return cmd.Run()
 }
 
-// run serves requests, and returns the profile of that time.
-func (s *served) run(admin, site string) (*profile.Profile, error) {
+// serve serves requests, and returns the profile of that time.
+func (s *served) serve(admin, site string) (*profile.Profile, error) {
 	cmd := exec.Command(s.corehour, "exec", "--rate", "0.01", "--warehouse", "warehouse", "--output", "table.txt", "--",
 		"./caddy.probed", "run", "--config", "Caddyfile", "--adapter", "caddyfile")
 	var stderr bytes.Buffer
@@ -160,16 +162,11 @@ func (s *served) load(admin, site string) (*profile.Profile, error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			time.Sleep(500 * time.Millisecond) // the profile has begun
-			for n := 0; ctx.Err() == nil; n++ {
-				if r, err := http.Get("http://" + site + requests[n%len(requests)]); err == nil {
-					_, _ = io.Copy(io.Discard, r.Body)
-					r.Body.Close()
-				}
-			}
+	var clients sync.WaitGroup
+	failed := make([]error, 2)
+	for i := range failed {
+		clients.Go(func() {
+			failed[i] = request(ctx, site)
 		})
 	}
 	before, err := s.processCPU()
@@ -179,8 +176,8 @@ func (s *served) load(admin, site string) (*profile.Profile, error) {
 	time.AfterFunc(s.length, end) // and ends after the last request
 	r, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", admin, int(s.length.Seconds())+2))
 	end()
-	wg.Wait()
-	if err != nil {
+	clients.Wait()
+	if err = errors.Join(append(failed, err)...); err != nil {
 		return nil, err
 	}
 	defer r.Body.Close()
@@ -194,6 +191,22 @@ func (s *served) load(admin, site string) (*profile.Profile, error) {
 	}
 	s.process = after - before
 	return p, nil
+}
+
+// request asks for the pages in turn until the context ends.
+func request(ctx context.Context, site string) error {
+	time.Sleep(500 * time.Millisecond) // the profile has begun
+	for n := 0; ctx.Err() == nil; n++ {
+		r, err := http.Get("http://" + site + requests[n%len(requests)])
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, r.Body)
+		if err = errors.Join(err, r.Body.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // processCPU returns the CPU time of the program since its start, in seconds.
@@ -219,14 +232,14 @@ func (s *served) processCPU() (float64, error) {
 	return 0, errors.New("the program does not run")
 }
 
-// measure is a CPU time in seconds, and its standard error.
-type measure struct{ cpu, se float64 }
+// cpuTime is a CPU time in seconds, and its standard error.
+type cpuTime struct{ cpu, se float64 }
 
 // quantile makes of half a 95% interval a standard error.
 const quantile = 1.96
 
 // estimates are what corehour says of each method, by class and method.
-func (s *served) estimates() (map[string]measure, error) {
+func (s *served) estimates() (map[string]cpuTime, error) {
 	cmd := exec.Command(s.corehour, "cost", "--warehouse", "warehouse", "--json")
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = s.dir, &stderr
@@ -247,15 +260,15 @@ func (s *served) estimates() (map[string]measure, error) {
 	if err := json.Unmarshal(text, &table); err != nil {
 		return nil, err
 	}
-	all := map[string]measure{}
+	all := map[string]cpuTime{}
 	for _, m := range table.Methods {
 		name := m.Class + "." + m.Method
-		e := measure{se: m.Calls * m.ResolutionNS / 1e9 / quantile}
+		e := cpuTime{se: m.Calls * m.ResolutionNS / 1e9 / quantile}
 		if m.Hours != nil { // else it is not larger than what is not known of its probes
 			if m.Interval != nil {
 				m.SE = (m.Interval[1] - m.Interval[0]) / 2 / quantile
 			}
-			e = measure{*m.Hours * 3600, math.Hypot(e.se, m.SE*3600)}
+			e = cpuTime{*m.Hours * 3600, math.Hypot(e.se, m.SE*3600)}
 		}
 		all[name] = e
 	}
@@ -280,7 +293,7 @@ func (s *served) probed() (map[string]bool, error) {
 
 // fold gives each sample to the innermost function with a probe. Samples are worth what the process
 // took: the kernel counts a timer that has gone off twice before it looks as one sample.
-func fold(p *profile.Profile, process float64, probed map[string]bool) (map[string]measure, error) {
+func fold(p *profile.Profile, process float64, probed map[string]bool) (map[string]cpuTime, error) {
 	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "samples" })
 	if at < 0 || p.Period <= 0 {
 		return nil, errors.New("the profile holds no samples")
@@ -294,9 +307,9 @@ func fold(p *profile.Profile, process float64, probed map[string]bool) (map[stri
 	}
 	second := process / float64(total) // a sample's
 	fmt.Fprintf(os.Stderr, "the profile holds %.1f%% of the CPU time of the process\n", float64(total)*float64(p.Period)/1e9/process*100)
-	all := map[string]measure{}
+	all := map[string]cpuTime{}
 	for name, n := range counts {
-		all[strings.NewReplacer("(*", "", ")", "").Replace(name)] = measure{float64(n) * second, math.Sqrt(float64(n)) * second}
+		all[strings.NewReplacer("(*", "", ")", "").Replace(name)] = cpuTime{float64(n) * second, math.Sqrt(float64(n)) * second}
 	}
 	return all, nil
 }
@@ -319,7 +332,7 @@ func methodOf(s *profile.Sample, probed map[string]bool) string {
 const top = 30
 
 // agreement compares the methods that the profile saw most of.
-func agreement(estimated, sampled map[string]measure) []figure {
+func agreement(estimated, sampled map[string]cpuTime) []benchtable.Figure {
 	var names []string
 	sum := [2]float64{}
 	for name, m := range sampled {
@@ -342,11 +355,10 @@ func agreement(estimated, sampled map[string]measure) []figure {
 			worst, of = math.Abs(z), name
 		}
 	}
-	goals := []float64{27, 5, 3}
-	return []figure{
-		{"caddy under load: of the 30 largest methods, within 95% of the profile", float64(within), "methods", &goals[0], "higher"},
-		{"caddy under load: the largest difference, that of " + of[strings.LastIndexByte(of, '/')+1:], worst, "sigma", &goals[1], "lower"},
-		{"caddy under load: sum of all methods, difference to the profile", 100 * math.Abs(sum[0]/sum[1]-1), "%", &goals[2], "lower"},
-		{"caddy under load: CPU profiled in methods", sum[1], "s", nil, "higher"},
+	return []benchtable.Figure{
+		benchtable.Higher("caddy under load: of the 30 largest methods, within 95% of the profile", float64(within), "methods", 27),
+		benchtable.Lower("caddy under load: the largest difference, that of "+of[strings.LastIndexByte(of, '/')+1:], worst, "sigma", 5),
+		benchtable.Lower("caddy under load: sum of all methods, difference to the profile", 100*math.Abs(sum[0]/sum[1]-1), "%", 3),
+		benchtable.Higher("caddy under load: CPU profiled in methods", sum[1], "s"),
 	}
 }

@@ -7,7 +7,8 @@
 //
 // It reads one JSON object, {"name": ..., "results": [...]}, a result being a name,
 // value, unit, better ("lower" or "higher"), if it is judged a goal, and where
-// there is one a peer and its peer_value, which make the goal one for the ratio.
+// there is one a peer and its peer_value, which make the goal one for the ratio: that of
+// the two, or the ratio that is given.
 package main
 
 import (
@@ -50,6 +51,10 @@ func showReport(in io.Reader, to io.Writer, dir string) error {
 	for i, r := range given.Results {
 		if r.Better != figures.Lower && r.Better != figures.Higher {
 			return fmt.Errorf("results[%d] (%s): better must be lower or higher, found %q", i, r.Name, r.Better)
+		}
+		if r.PeerValue != nil && r.Ratio != nil {
+			report.CompareRounds(r.Name, r.Value, r.Unit, r.Peer, *r.PeerValue, *r.Ratio, r.Better, r.Goal)
+			continue
 		}
 		if r.PeerValue != nil {
 			report.Compare(r.Name, r.Value, r.Unit, r.Peer, *r.PeerValue, r.Better, r.Goal)

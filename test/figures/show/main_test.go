@@ -14,7 +14,8 @@ func TestShowJudgesAndWrites(t *testing.T) {
 	in := `{"name": "sim", "results": [
 		{"name": "false alarms", "value": 0.4, "unit": "per 1000", "better": "lower", "goal": 0.3},
 		{"name": "power", "value": 80, "unit": "%", "better": "higher", "goal": 75},
-		{"name": "error", "value": 3, "unit": "%", "better": "lower", "goal": 0.5, "peer": "uniform", "peer_value": 4}]}`
+		{"name": "error", "value": 3, "unit": "%", "better": "lower", "goal": 0.5, "peer": "uniform", "peer_value": 4},
+		{"name": "rounds", "value": 3, "unit": "ms", "better": "lower", "goal": 0.5, "peer": "plain", "peer_value": 4, "ratio": 0.4}]}`
 	dir := filepath.Join(t.TempDir(), "bench")
 	var table strings.Builder
 	if err := showReport(strings.NewReader(in), &table, dir); err != nil {
@@ -31,7 +32,8 @@ func TestShowJudgesAndWrites(t *testing.T) {
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Results) != 3 || report.Results[0].OK || !report.Results[1].OK || *report.Results[2].Ratio != 0.75 || report.Results[2].OK {
+	if len(report.Results) != 4 || report.Results[0].OK || !report.Results[1].OK || *report.Results[2].Ratio != 0.75 || report.Results[2].OK ||
+		*report.Results[3].Ratio != 0.4 || !report.Results[3].OK {
 		t.Errorf("written: %+v", report.Results)
 	}
 }

@@ -3,6 +3,7 @@ package search
 
 import (
 	"bytes"
+
 	"shop/price"
 	"shop/truth"
 )
