@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		}
 	}
 	if head != nil && head.Session == m.session {
-		m.known[commitPath(head.Number)] = ""
+		m.known[commitPath(head.Number)], m.newest = "", head
 		return nil // an attempt whose answer was lost
 	}
 	c := m.commit(next.Number+1, false)
@@ -174,9 +175,9 @@ func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, no
 	case found != nil && here > found.Generation && m.writer == nil:
 		return m.gone(head)
 	}
-	after := m.opts.Abandoned
+	after := cmp.Or(m.opts.Abandoned, head.lease())
 	if head.Scratch {
-		after = min(after, DefaultAbandoned) // nobody comes back with rows
+		after = min(after, head.lease()) // nobody comes back with rows
 	}
 	age := now.Sub(head.at)
 	switch {

@@ -30,8 +30,8 @@ type Options struct {
 	Grace time.Duration
 	// Interval is the pause between two uploads.
 	Interval time.Duration
-	// Abandoned is how long nobody must have shown up before a prefix that was not
-	// given back may be taken over.
+	// Abandoned is how old the newest heartbeat of a prefix that was not released must be
+	// before it may be taken over; 0 is the lease that the heartbeat names.
 	Abandoned time.Duration
 	// CloseWithin bounds the last upload.
 	CloseWithin time.Duration
@@ -45,11 +45,12 @@ type Options struct {
 const (
 	DefaultLocalBytes = 10 << 30
 	DefaultInterval   = 30 * time.Second
-	// renew is how often an owner shows up, at least; three times missed and the
-	// prefix is free.
-	renew            = time.Minute
-	DefaultAbandoned = 4 * renew
+	// renew is how often an owner shows up, at least, or at every interval if that is longer.
+	renew = 30 * time.Second
 )
+
+// lease is how long the prefix stays ours: three heartbeats may be missed.
+func (o *Options) lease() time.Duration { return 4 * max(renew, o.Interval) }
 
 func (o *Options) defaults() {
 	if o.LocalBytes == 0 {
@@ -60,9 +61,6 @@ func (o *Options) defaults() {
 	}
 	if o.Grace == 0 {
 		o.Grace = table.DefaultGrace
-	}
-	if o.Abandoned == 0 {
-		o.Abandoned = DefaultAbandoned
 	}
 	if o.CloseWithin == 0 {
 		o.CloseWithin = 10 * time.Second
@@ -85,7 +83,10 @@ type Mirror struct {
 	marker  marker
 	held    bool       // the prefix is ours
 	handed  []takeover // from owners before
-	last    time.Time
+	// newest is our last commit, of the time last. beat is held for heartbeats in an upload.
+	newest *bucketCommit
+	last   time.Time
+	beat   sync.Mutex
 	// known are the checksums of the objects of the prefix, doomed those that no commit
 	// leads to any more, since when.
 	known  map[string]string

@@ -54,7 +54,7 @@ func (m *Mirror) tree() (*table.Tree, error) {
 	if local(tree) < m.reached {
 		return nil, &warehouse.Error{Op: "read", Path: m.opts.Directory, Kind: warehouse.ErrCorrupt,
 			Err:  fmt.Errorf("%w: it is of generation %d now and was of %d", errReplaced, local(tree), m.reached),
-			Hint: fmt.Sprintf("start again: what %s holds is taken up then, %s after the last sign; what was not uploaded is where the directory is", m.store.Address(), m.opts.Abandoned)}
+			Hint: fmt.Sprintf("start again: what %s holds is taken up then, %s after the last heartbeat; what was not uploaded is where the directory is", m.store.Address(), m.opts.lease())}
 	}
 	m.reached = local(tree)
 	return tree, nil
@@ -106,7 +106,7 @@ func (m *Mirror) commit(number int64, release bool) *bucketCommit {
 	host, _ := os.Hostname()
 	return &bucketCommit{
 		Schema: commitSchema, Number: number, Owner: m.marker.Owner, Session: m.session, Released: release,
-		Scratch: m.opts.Scratch, Handed: m.handed,
+		Scratch: m.opts.Scratch, Handed: m.handed, Lease: m.opts.lease(),
 		Holder: fmt.Sprintf("process %d on %s, directory %s", os.Getpid(), host, m.opts.Directory), Committed: time.Now().UTC(),
 	}
 }
@@ -120,7 +120,7 @@ func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 			return err
 		}
 		m.marker.Number, m.marker.Generation, m.marker.Session = made.Number, made.Generation, m.session
-		m.last = time.Now()
+		m.newest, m.last = made, time.Now()
 		m.known[commitPath(made.Number)] = ""
 		if c.tree != nil && made.Generation == c.Generation {
 			m.marker.Sequence, m.marker.Committed = c.tree.Sequence, c.tree.Committed
@@ -137,6 +137,19 @@ func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 	}
 }
 
+// heartbeat makes the newest commit once more if it is time for it: an upload may last
+// longer than the lease.
+func (m *Mirror) heartbeat(ctx context.Context) error {
+	m.beat.Lock()
+	defer m.beat.Unlock()
+	if time.Since(m.last) < renew {
+		return nil
+	}
+	c := m.commit(m.marker.Number+1, false)
+	c.Generation, c.Manifest, c.Checksum = m.newest.Generation, m.newest.Manifest, m.newest.Checksum
+	return m.put(ctx, c)
+}
+
 // upload makes objects of all files that a tree leads to. A file may go while that
 // lasts because a newer commit counts: then the newer tree is uploaded.
 func (m *Mirror) upload(ctx context.Context, tree *table.Tree) (*table.Tree, error) {
@@ -147,7 +160,10 @@ func (m *Mirror) upload(ctx context.Context, tree *table.Tree) (*table.Tree, err
 		}
 		done := make([]bool, len(missing))
 		err = each(len(missing), func(i int) error {
-			err := m.send(ctx, missing[i])
+			err := m.heartbeat(ctx)
+			if err == nil {
+				err = m.send(ctx, missing[i])
+			}
 			done[i] = err == nil
 			return err
 		})

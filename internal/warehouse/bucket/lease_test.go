@@ -1,0 +1,143 @@
+package bucket
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/table"
+)
+
+// age makes the commits of a bucket that is a directory older, and those of a program of
+// before leases were named in them.
+func age(t *testing.T, root string, by time.Duration, unnamed bool) {
+	t.Helper()
+	commits, err := filepath.Glob(filepath.Join(root, "*", "_commit", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, commits)
+	for _, c := range commits {
+		data, err := os.ReadFile(c)
+		require.NoError(t, err)
+		named := bytes.Contains(data, []byte(`,"lease_ns":120000000000`))
+		require.True(t, named, "%s", data)
+		if unnamed {
+			require.NoError(t, os.WriteFile(c, bytes.ReplaceAll(data, []byte(`,"lease_ns":120000000000`), nil), 0o600))
+		}
+		at := time.Now().Add(-by)
+		require.NoError(t, os.Chtimes(c, at, at))
+	}
+}
+
+// TestLease: a killed owner has the prefix for as long as its last commit says, and for
+// four minutes if that is of an older program.
+func TestLease(t *testing.T) {
+	for _, c := range []struct {
+		age     time.Duration
+		unnamed bool
+		left    string
+	}{
+		{90 * time.Second, false, "try again in 30s"},
+		{125 * time.Second, false, ""},
+		{125 * time.Second, true, "try again in 1m55s"},
+		{245 * time.Second, true, ""},
+	} {
+		root := t.TempDir()
+		o := Options{Address: "file://" + root, Prefix: "host-1", Directory: t.TempDir()}
+		b, err := Open(t.Context(), o.Address)
+		require.NoError(t, err)
+		w, err := b.Writer(t.Context(), o, table.Options{})
+		require.NoError(t, err)
+		write(t, w, "a")
+		require.NoError(t, w.Push(t.Context()))
+		b.Inject(away)
+		require.Error(t, w.Close())
+		age(t, root, c.age, c.unnamed)
+
+		o.Directory = t.TempDir()
+		w, err = NewWriter(t.Context(), o, table.Options{})
+		if c.left != "" {
+			require.ErrorIs(t, err, ErrTaken)
+			require.ErrorContains(t, err, c.left)
+			continue
+		}
+		require.NoError(t, err)
+		assert.True(t, w.Committed("a"))
+		require.NoError(t, w.Close())
+	}
+}
+
+// TestLongUploadKeepsTheLease: so much time passes while files are uploaded that leases
+// end, and another collector asks for the prefix. The first one ends at every
+// request, before or after it took effect.
+func TestLongUploadKeepsTheLease(t *testing.T) {
+	scene := func(at int64, after bool) (requests int64) {
+		what := fmt.Sprintf("request %d, after it %v", at, after)
+		root := t.TempDir()
+		o := Options{Address: "file://" + root, Prefix: "host-1", Directory: t.TempDir()}
+		b, err := Open(t.Context(), o.Address)
+		require.NoError(t, err)
+		w, err := b.Writer(t.Context(), o, table.Options{})
+		require.NoError(t, err)
+		var items []methodspan.Item
+		for i := range parallel + 4 { // the last ones begin when others have ended
+			items = append(items, row(fmt.Sprint("item-", i), 10))
+			_, err := w.Write(t.Context(), items[i:])
+			require.NoError(t, err)
+		}
+		var n, asked atomic.Int64
+		age(t, root, time.Hour, false)
+		w.last = time.Time{} // an hour ago
+		b.Inject(func(op, key string, then bool) error {
+			if op == "create" && strings.Contains(key, "/date=") && !then {
+				w.beat.Lock()
+				if !w.last.IsZero() { // there was a heartbeat
+					other := o
+					other.Directory = t.TempDir()
+					_, err := NewWriter(t.Context(), other, table.Options{})
+					assert.ErrorIs(t, err, ErrTaken, what)
+					asked.Add(1)
+					age(t, root, time.Hour, false)
+					w.last = time.Time{}
+				}
+				w.beat.Unlock()
+			}
+			if !then {
+				n.Add(1)
+			}
+			if i := n.Load(); i > at || i == at && then == after {
+				return errAway
+			}
+			return nil
+		})
+		err = w.Push(t.Context())
+		require.Equal(t, at > n.Load(), err == nil, "%s: %v", what, err)
+		require.NotErrorIs(t, err, ErrTaken, what)
+		if err == nil {
+			require.Greater(t, asked.Load(), int64(1), what)
+		}
+		b.Inject(away)
+		require.Error(t, w.Close(), what)
+		w, err = NewWriter(t.Context(), o, table.Options{})
+		require.NoError(t, err, what)
+		res, err := w.Write(t.Context(), append(items, row("more", 10)))
+		require.NoError(t, err, what)
+		require.Equal(t, len(items), res.DuplicateItems, what)
+		require.NoError(t, w.Close(), what)
+		require.EqualValues(t, 10*len(items)+10, rowsIn(t, o.Address), what)
+		return n.Load()
+	}
+	all := scene(1<<40, false)
+	require.Greater(t, all, int64(12))
+	for at := int64(1); at <= all; at++ {
+		scene(at, at%2 == 0)
+	}
+}
