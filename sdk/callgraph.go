@@ -22,6 +22,7 @@ type graphNode struct {
 	method  atomic.Pointer[Method]
 	called  atomic.Bool          // a caller that is on has run; it stays so
 	parked  atomic.Pointer[plan] // what the method does once it is called; nil = that is not awaited
+	since   atomic.Int64         // when it was first switched on for that, as now() counts; 0 = never
 
 	root *methodfile.Settings // of the entry with scope lazy that reaches it; guarded by registry.mu
 }
@@ -88,18 +89,26 @@ func (n *graphNode) activate() {
 	if !n.called.Load() {
 		n.called.Store(true)
 	}
-	m := n.method.Load()
-	if m == nil {
+	m, pl := n.method.Load(), n.parked.Load()
+	if m == nil || pl == nil || m.plan.Load() != nil {
 		return
 	}
-	var installed *plan
-	for pl := n.parked.Load(); pl != installed; pl = n.parked.Load() {
+	n.since.CompareAndSwap(0, now()) // before a call is counted
+	for installed := (*plan)(nil); pl != installed; pl = n.parked.Load() {
 		if !m.plan.CompareAndSwap(installed, pl) {
 			return
 		}
 		installed = pl
 		callersChanged.Add(1)
 	}
+}
+
+// switchedOn returns when a caller first switched the method on, in Unix ns; 0 = none has.
+func (e *engine) switchedOn(m *Method) int64 {
+	if m.node == nil || m.node.since.Load() == 0 {
+		return 0
+	}
+	return e.unix(m.node.since.Load())
 }
 
 // park puts a plan where the method gets it once it is called; nil = that is not awaited.

@@ -2,9 +2,12 @@ package corehour
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
@@ -120,6 +123,76 @@ func TestCalleesGoOnAfterTheirCaller(t *testing.T) {
 		if m.node.parked.Load() != nil {
 			t.Errorf("%s is parked after the end", m.name)
 		}
+	}
+}
+
+// Counts of what a caller switched on begin then, and are exact as all others.
+func TestCountsBeginAtTheActivation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pkg := fmt.Sprint("counted", Stats().Methods) // methods without calls before
+		methods := graphOf(t, pkg, "root 1", "inner 2", "deep")
+		call := func(i int) { methods[i].Begin().End() }
+		time.Sleep(7 * time.Second)
+		began, c := time.Now(), &collector{}
+		_, stop := start(t, WithHTTPClient(c.client()), func(c *config) {
+			c.defaults.mode, c.namedOnly = Off, true
+			c.builtMethodFile = `{"version": 1, "methods": [{"class": "` + pkg + `", "method": "root", "rate": 1e-9, "scope": "lazy"}]}`
+		})
+		emitted := Stats().HandedOut
+		time.Sleep(10 * time.Second)
+		call(0)
+		activated := time.Now()
+		call(1)
+		time.Sleep(10 * time.Second)
+		call(1)
+		call(2)
+		time.Sleep(time.Minute)
+		call(2)
+		stop()
+
+		minute := began.Truncate(time.Minute).Add(time.Minute)
+		var got []string
+		for _, s := range c.spans(t, "counts") {
+			names := strings.ReplaceAll(fmt.Sprint(s.attrs["corehour.counts.methods"]), pkg+".", "")
+			got = append(got, fmt.Sprint(clock(s.start), " ", clock(s.end), " ", names, s.attrs["corehour.counts.calls"]))
+		}
+		want := []string{
+			fmt.Sprint(clock(began.UnixNano()), " ", clock(minute.UnixNano()), " [root][1]"),
+			fmt.Sprint(clock(activated.UnixNano()), " ", clock(minute.UnixNano()), " [inner deep][2 1]"),
+			fmt.Sprint(clock(minute.UnixNano()), " ", clock(time.Now().UnixNano()), " [deep][1]"),
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("counts\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		requests := c.all(t)
+		if total := requests[len(requests)-1].scope["corehour.calls.total"]; total != emitted+5 {
+			t.Errorf("%v calls in total, want %d more than %d", total, 5, emitted)
+		}
+	})
+}
+
+// A row belongs to the minute that it begins in, so that of what is switched on between the end of
+// an interval and its cut begins before that end. What no request accepted for long is one row.
+func TestCountsOfAnActivationAtTheEnd(t *testing.T) {
+	pkg := fmt.Sprint("ending", Stats().Methods)
+	methods := graphOf(t, pkg, "root 1", "inner")
+	e := named(t, `{"version": 1, "methods": [{"class": "`+pkg+`", "method": "root", "rate": 1e-9, "scope": "lazy"}]}`)
+	e.cut(e.unix(now()), false)
+	older := &interval{methods: methods[:1], calls: []int64{1}, total: 1, recent: 1}
+	for _, m := range methods {
+		m.Begin().End()
+	}
+	end := e.lastCut + int64(time.Microsecond)
+	if minuteOf(e.lastCut) != minuteOf(end-1) {
+		t.Skip("a minute has ended meanwhile")
+	}
+	e.cut(end, false)
+	iv := e.intervals.waiting[len(e.intervals.waiting)-1]
+	if iv.recent != 1 || iv.methods[1] != methods[1] || iv.recentOn != end-1 || iv.spans() != 3 {
+		t.Errorf("%d methods were switched on at %d, %d spans; want the last one, just before %d", iv.recent, iv.recentOn, iv.spans(), end)
+	}
+	if iv.absorb(older); iv.recent != 0 || iv.spans() != 2 || iv.total != 3 || iv.calls[0] != 2 {
+		t.Errorf("after an older interval: %+v", iv)
 	}
 }
 

@@ -94,14 +94,20 @@ func (e *engine) cut(end int64, final bool) {
 		iv.start = thisMinute
 	}
 	iv.lasted = iv.end - iv.start
+	iv.recentOn = end - 1 // at the latest: a row belongs to the minute that it begins in
 	e.lastCut = end
 
 	registry.mu.Lock()
 	minute := minuteOf(e.unix(now()))
+	var recent []*Method
+	var recentCalls []int64
 	for _, m := range registry.ordered {
 		if calls := m.Calls() - m.reportedCalls; calls > 0 {
-			iv.methods = append(iv.methods, m)
-			iv.calls = append(iv.calls, calls)
+			if on := min(e.switchedOn(m), iv.recentOn); m.reportedCalls == 0 && on > iv.start {
+				recent, recentCalls, iv.recentOn = append(recent, m), append(recentCalls, calls), on
+			} else {
+				iv.methods, iv.calls = append(iv.methods, m), append(iv.calls, calls)
+			}
 			iv.total += calls
 			m.reportedCalls += calls
 			e.followTail(m, calls)
@@ -111,6 +117,8 @@ func (e *engine) cut(end int64, final bool) {
 		}
 	}
 	registry.mu.Unlock()
+	iv.recent = len(recent)
+	iv.methods, iv.calls = append(iv.methods, recent...), append(iv.calls, recentCalls...)
 
 	if cpu, ok := hostclock.ProcessCPU(); ok {
 		iv.cpu, iv.cpuKnown = cpu-e.lastCPU, true

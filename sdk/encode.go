@@ -215,11 +215,20 @@ func (w *encoder) sums(prefix string, s *durationSums) {
 	w.span = otlp.DoublesAttribute(w.span, otlp.SpanAttributes, prefix+".counts", len(counts), func(i int) float64 { return counts[i] })
 }
 
-// counts writes how often each method was called in an interval.
+// counts writes how often each method was called in an interval, or since it was switched on.
 func (w *encoder) counts(iv *interval) {
-	w.summary(nameCounts, kindCounts, iv.start, iv.end)
-	w.span = otlp.StringsAttribute(w.span, otlp.SpanAttributes, attrMethods, len(iv.methods), func(i int) string { return iv.methods[i].name })
-	w.span = otlp.IntsAttribute(w.span, otlp.SpanAttributes, attrCalls, len(iv.calls), func(i int) int64 { return iv.calls[i] })
+	whole := len(iv.methods) - iv.recent
+	w.countsFrom(iv.start, iv.end, iv.methods[:whole], iv.calls[:whole])
+	w.countsFrom(iv.recentOn, iv.end, iv.methods[whole:], iv.calls[whole:])
+}
+
+func (w *encoder) countsFrom(start, end int64, methods []*Method, calls []int64) {
+	if len(methods) == 0 {
+		return
+	}
+	w.summary(nameCounts, kindCounts, start, end)
+	w.span = otlp.StringsAttribute(w.span, otlp.SpanAttributes, attrMethods, len(methods), func(i int) string { return methods[i].name })
+	w.span = otlp.IntsAttribute(w.span, otlp.SpanAttributes, attrCalls, len(calls), func(i int) int64 { return calls[i] })
 	w.close()
 }
 

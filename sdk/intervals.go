@@ -8,18 +8,24 @@ type interval struct {
 	lasted     int64 // ns, of itself and of all that it absorbed
 	methods    []*Method
 	calls      []int64
+	recent     int   // of the methods, the last: callers switched them on within the interval
+	recentOn   int64 // when the first of them was; Unix ns, before end
 	total      int64
 	cpu        int64 // CPU of the process, ns; only if cpuKnown
 	cpuKnown   bool
 	final      bool
 }
 
-// spans returns how many spans the interval makes.
+// spans returns how many spans the interval makes: one of the process, and counts.
 func (iv *interval) spans() int {
-	if iv.total > 0 {
-		return 2
+	n := 1
+	if len(iv.methods) > iv.recent {
+		n++
 	}
-	return 1
+	if iv.recent > 0 {
+		n++
+	}
+	return n
 }
 
 // intervalList holds the intervals that no one has accepted yet. It is bounded:
@@ -57,7 +63,7 @@ func (l *intervalList) bound() {
 // absorb adds an older interval. The counts keep the times of the newer one: a counts
 // span never crosses a minute. The process, whose cores were there all the while, says
 // how long both lasted; that is added up, because the clock may have been set between
-// them.
+// them. When methods were switched on is left out: the older one's calls were before.
 func (iv *interval) absorb(older *interval) {
 	at := make(map[*Method]int, len(iv.methods))
 	for i, m := range iv.methods {
@@ -71,6 +77,7 @@ func (iv *interval) absorb(older *interval) {
 			iv.calls = append(iv.calls, older.calls[i])
 		}
 	}
+	iv.recent = 0
 	iv.lasted += older.lasted
 	iv.total += older.total
 	iv.cpu += older.cpu

@@ -232,7 +232,7 @@ func (m *Method) setPlan(pl *plan, lazy bool) {
 		n.park(nil)
 	}
 	current := m.plan.Load()
-	awaited := lazy && !n.called.Load()
+	awaited := lazy && (current == nil || !n.called.Load())
 	if awaited {
 		pl = nil
 	}

@@ -187,9 +187,7 @@ func (e *engine) encode(r *request) []byte {
 		w.aggregate(c, e.threadClock)
 	}
 	for _, iv := range r.intervals {
-		if iv.total > 0 {
-			w.counts(iv)
-		}
+		w.counts(iv)
 		w.process(iv, r.stats)
 	}
 	return w.request(e.resource, processID(), r.seq, r.total, e.ratesServed.Load())

@@ -1,12 +1,18 @@
 package instrument
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // The scope of a root is what it reaches: through interfaces that values of the program are in,
@@ -208,4 +214,54 @@ func main() {
 	delete(deep, ".root")
 	deep[".memory.get"] = "1"
 	assert.Equal(t, deep, counts(r.stderr))
+}
+
+// What a caller switches on is counted from then on, in a span next to that of the whole interval.
+func TestCountsOfALazyScope(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/program\n\ngo 1.21\n")
+	write(t, dir, "main.go", `package main
+
+import "time"
+
+func inner() { defer func() {}() }
+
+func root() { defer func() {}(); inner() }
+
+func main() {
+	time.Sleep(20 * time.Millisecond)
+	root()
+	inner()
+}
+`)
+	write(t, dir, "methods.json", `{"version": 1, "methods": [{"class": "example.com/program", "method": "root", "rate": 1, "scope": "lazy"}]}`)
+	_, probed, _ := built(t, Settings{Methods: filepath.Join(dir, "methods.json")}, dir)
+	requests := make(chan []byte, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		requests <- body
+	}))
+	defer server.Close()
+	r := runProgram(t, probed, "", "COREHOUR_ENDPOINTS="+server.URL, "OTEL_EXPORTER_OTLP_COMPRESSION=none")
+	require.Zero(t, r.code, r.stderr)
+	close(requests)
+	starts, ends := map[string]time.Time{}, map[string]time.Time{}
+	for body := range requests {
+		received, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
+		require.NoError(t, err)
+		spans := received.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+		for i := range spans.Len() {
+			span := spans.At(i)
+			if methods, counts := span.Attributes().Get("corehour.counts.methods"); counts {
+				calls, _ := span.Attributes().Get("corehour.counts.calls")
+				line := fmt.Sprint(methods.Slice().AsRaw(), calls.Slice().AsRaw())
+				starts[line], ends[line] = span.StartTimestamp().AsTime(), span.EndTimestamp().AsTime()
+			}
+		}
+	}
+	const whole, since = "[example.com/program.root] [1]", "[example.com/program.inner] [2]"
+	require.Len(t, starts, 2)
+	require.Contains(t, starts, since)
+	assert.GreaterOrEqual(t, starts[since].Sub(starts[whole]), 20*time.Millisecond)
+	assert.Equal(t, ends[whole], ends[since])
 }
