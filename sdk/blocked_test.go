@@ -64,16 +64,17 @@ func TestAStderrThatNobodyReads(t *testing.T) {
 func TestShutdownIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		options func(*stuck) []Option
-		bounded bool // the context of shutdown
+		bounded bool   // the context of shutdown
+		holder  string // what the error says
 	}{
-		"a writer":                  {func(s *stuck) []Option { return []Option{WithWriter(s)} }, true},
-		"a writer, and no deadline": {func(s *stuck) []Option { return []Option{WithWriter(s)} }, false},
+		"a writer":                  {func(s *stuck) []Option { return []Option{WithWriter(s)} }, true, "as the writer takes no more"},
+		"a writer, and no deadline": {func(s *stuck) []Option { return []Option{WithWriter(s)} }, false, "as the writer takes no more"},
 		"a client that minds no context": {func(s *stuck) []Option {
 			return []Option{WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 				_, err := s.Write(nil)
 				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, err
 			})})}
-		}, true},
+		}, true, "as the HTTP client of the program minds no context"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestShutdownIsBounded(t *testing.T) {
 				if took := time.Since(began); took < most || took > most+shutdownGrace {
 					t.Errorf("shutdown took %s, want %s", took, most)
 				}
-				if err == nil || !strings.Contains(err.Error(), "of unknown outcome: 1 calls") || !strings.Contains(err.Error(), "has not ended") {
+				if err == nil || !strings.Contains(err.Error(), "of unknown outcome: 1 calls") || !strings.Contains(err.Error(), "has not ended, "+c.holder) {
 					t.Errorf("shutdown says %v", err)
 				}
 				if _, err := Start(context.Background()); !errors.Is(err, errEnding) {

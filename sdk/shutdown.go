@@ -2,8 +2,8 @@ package corehour
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -99,7 +99,14 @@ func (e *engine) undelivered(ctx context.Context, unknownCalls int64, ended bool
 	}
 	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls and %d measurements; of unknown outcome: %d calls", calls, measurements, unknownCalls)
 	if !ended {
-		err = fmt.Errorf("%w: %w", err, errHeldUp)
+		holder := "the HTTP client of the program minds no context"
+		if e.writer != nil {
+			holder = "the writer takes no more"
+			if e.writer == os.Stderr {
+				holder = "stderr is read too slowly"
+			}
+		}
+		err = fmt.Errorf("%w: a request has not ended, as %s; Start is refused until it has", err, holder)
 	} else if last := e.out.lastFault(); last != nil {
 		err = fmt.Errorf("%w: %w", err, last)
 	}
@@ -108,5 +115,3 @@ func (e *engine) undelivered(ctx context.Context, unknownCalls int64, ended bool
 	}
 	return err
 }
-
-var errHeldUp = errors.New("a request has not ended, as the writer or the HTTP client of the program minds no context; Start is refused until it has")
