@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 // stuck is a pipe that nobody reads until the test does.
@@ -32,7 +34,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 func TestAStderrThatNobodyReads(t *testing.T) {
 	pipe := newStuck()
 	old := messages
-	messages = newMessageLog(pipe)
+	messages = messagelog.New(pipe, time.Minute)
 	defer func() { messages = old }()
 	defer close(pipe.read)
 

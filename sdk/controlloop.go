@@ -63,10 +63,10 @@ func (e *engine) controlLoop() {
 			e.disableCPUOfStrays()
 			if e.policy.rates != nil && at > e.ratesUntil {
 				e.applyRates(nil)
-				messages.logf("the rates served are no longer fresh; the method file and the defaults hold")
+				messages.Logf("the rates served are no longer fresh; the method file and the defaults hold")
 			}
 			e.shardBusyCounters(seen)
-			messages.write()
+			messages.Write()
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (e *engine) reportUnused() {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	if err := e.policy.unused(); err != nil {
-		messages.logf("%v", err)
+		messages.Logf("%v", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func (e *engine) freeSlots(at int64) {
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
 		if e.timeByWallOnly(m, "blocking") {
-			messages.logf("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
+			messages.Logf("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func (e *engine) disableCPUOfStrays() {
 // lost over a shutdown. registry.mu is held.
 func (e *engine) disableCPUOfStray(m *Method) {
 	if e.timeByWallOnly(m, "strayed") {
-		messages.logf("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
+		messages.Logf("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
 	}
 }
 

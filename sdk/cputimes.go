@@ -24,7 +24,7 @@ func (c *config) cpuSlots() int {
 	limit := threads.Least()
 	slots := slotsWithin(limit.Threads)
 	if slots == 0 {
-		messages.logf("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, leastSlots*threadsPerSlot)
+		messages.Logf("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, leastSlots*threadsPerSlot)
 	}
 	return slots
 }
@@ -39,7 +39,7 @@ func (c *config) timesCPU() bool {
 		return false
 	}
 	if why := coroutines.Possible(); why != "" && c.cpu != cpuOn {
-		messages.logf("CPU is not timed: %s, and Go ends a program that uses a coroutine in and out of a call whose CPU is timed; "+
+		messages.Logf("CPU is not timed: %s, and Go ends a program that uses a coroutine in and out of a call whose CPU is timed; "+
 			"COREHOUR_CPU=on times it all the same, COREHOUR_CPU=off leaves this unsaid: see \"Programs with iter.Pull\" in the SDK's README.md", why)
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/frames"
 	"github.com/corehour/corehour/sdk/internal/histogram"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
@@ -83,6 +85,8 @@ type counters struct {
 	unknownOutcome atomic.Int64 // measurements in requests of unknown outcome
 }
 
+var messages = messagelog.New(os.Stderr, time.Minute)
+
 var (
 	errStarted = errors.New("corehour: Start: already started; shut down first")
 	errEnding  = errors.New("corehour: Start: the shutdown before has not ended: a request is still with the writer or the HTTP client; start again once it is let go")
@@ -117,7 +121,7 @@ func Start(ctx context.Context, options ...Option) (shutdown func(context.Contex
 		return nothing, fmt.Errorf("corehour: Start: %w", err)
 	}
 	err = e.install()
-	messages.write()
+	messages.Write()
 	if err != nil {
 		return nothing, err
 	}
@@ -204,7 +208,7 @@ func (e *engine) install() error {
 	}
 	awaited := e.namedOnly && (e.policy.file != nil || e.rateEndpoints != nil) // the packages that declare methods follow
 	if on == 0 && !awaited && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
-		messages.logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
+		messages.Logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
 	}
 	e.startWorker(e.controlLoop)
 	e.startWorker(e.send)
@@ -266,7 +270,7 @@ func (e *engine) attempt(work func()) (done bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			e.counters.recovered.Add(1)
-			messages.logf("recovered from a fault of its own: %v", fault)
+			messages.Logf("recovered from a fault of its own: %v", fault)
 		}
 	}()
 	work()

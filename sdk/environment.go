@@ -25,7 +25,7 @@ func (c *config) fromEnvironment() {
 	c.endpoints("COREHOUR_ENDPOINTS", tracesPath, true)
 	if base := os.Getenv("COREHOUR_RATES_ENDPOINT"); base != "" {
 		if _, err := ratesURLs(base, c.collectors); err != nil {
-			messages.logf("COREHOUR_RATES_ENDPOINT is left out: %v", err)
+			messages.Logf("COREHOUR_RATES_ENDPOINT is left out: %v", err)
 		} else {
 			c.rates = base
 		}
@@ -37,7 +37,7 @@ func (c *config) fromEnvironment() {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
 		if value := os.Getenv(name); value != "" {
 			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 || ms > int(longestTimeout/time.Millisecond) {
-				messages.logf("%s is left out: must be a positive number of milliseconds, a day's at most, found %q", name, value)
+				messages.Logf("%s is left out: must be a positive number of milliseconds, a day's at most, found %q", name, value)
 			} else {
 				c.timeout = time.Duration(ms) * time.Millisecond
 			}
@@ -49,21 +49,21 @@ func (c *config) fromEnvironment() {
 		case "gzip", "none":
 			c.gzip = value == "gzip"
 		default:
-			messages.logf("%s is left out: must be gzip or none, found %q", name, value)
+			messages.Logf("%s is left out: must be gzip or none, found %q", name, value)
 		}
 	}
 
 	if strings.EqualFold(os.Getenv("COREHOUR_EXPORT"), "stderr") {
 		c.writer = os.Stderr
 	} else if value := os.Getenv("COREHOUR_EXPORT"); value != "" && !strings.EqualFold(value, "otlp") {
-		messages.logf("COREHOUR_EXPORT is left out: must be otlp or stderr, found %q", value)
+		messages.Logf("COREHOUR_EXPORT is left out: must be otlp or stderr, found %q", value)
 	}
 	if value := os.Getenv("COREHOUR_SAMPLE"); strings.EqualFold(value, "off") {
 		c.defaults.mode = Off
 	} else if value != "" {
 		rate, err := strconv.ParseFloat(value, 64)
 		if err != nil || shareFault("", rate) != "" {
-			messages.logf("COREHOUR_SAMPLE is left out: must be off or within 0 and 1, found %q", value)
+			messages.Logf("COREHOUR_SAMPLE is left out: must be off or within 0 and 1, found %q", value)
 		} else {
 			c.defaults.rate = rate
 		}
@@ -75,11 +75,11 @@ func (c *config) fromEnvironment() {
 	case strings.EqualFold(value, "off"):
 		c.cpu = cpuOff
 	default:
-		messages.logf("COREHOUR_CPU is left out: must be on or off, found %q", value)
+		messages.Logf("COREHOUR_CPU is left out: must be on or off, found %q", value)
 	}
 	if value := os.Getenv("COREHOUR_INTERVAL"); value != "" {
 		if interval, err := time.ParseDuration(value); err != nil || !isInterval(interval) {
-			messages.logf("COREHOUR_INTERVAL is left out: must be a duration such as 10s that divides a minute, 1s at least, found %q", value)
+			messages.Logf("COREHOUR_INTERVAL is left out: must be a duration such as 10s that divides a minute, 1s at least, found %q", value)
 		} else {
 			c.interval = interval
 		}
@@ -98,7 +98,7 @@ func (c *config) endpoints(variable, path string, several bool) {
 		bases = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	if all, err := addressedAll(bases, path); err != nil {
-		messages.logf("%s is left out: %v", variable, err)
+		messages.Logf("%s is left out: %v", variable, err)
 	} else {
 		c.collectors = all
 	}
@@ -116,9 +116,9 @@ func pairs(variable string, take func(key, value string) (fault string)) {
 		key = strings.TrimSpace(key)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || key == "" || err != nil {
-			messages.logf("%s: entry %d is left out: must be key=value with the value URL-escaped", variable, i+1)
+			messages.Logf("%s: entry %d is left out: must be key=value with the value URL-escaped", variable, i+1)
 		} else if fault := take(key, value); fault != "" {
-			messages.logf("%s: entry %d is left out: %s", variable, i+1, fault)
+			messages.Logf("%s: entry %d is left out: %s", variable, i+1, fault)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 func FuzzPairs(f *testing.F) {
@@ -67,7 +69,7 @@ func FuzzNames(f *testing.F) {
 		if again := normalName(once); again != once {
 			t.Errorf("%q becomes %q, which becomes %q", name, once, again)
 		}
-		if got := printable(name); strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if got := messagelog.Printable(name); strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("%q is printed as %q", name, got)
 		}
 	})

@@ -32,7 +32,7 @@ func (c *config) headersOfRates(urls []string) headers {
 		at := siteOf(u)
 		if !slices.ContainsFunc(c.collectors, func(collector string) bool { return siteOf(collector) == at }) {
 			if len(c.headers) > 0 && len(c.rateHeaders) == 0 {
-				messages.logf("the headers for the collector are not sent with polls for rates: %s is another host, or has another scheme: "+
+				messages.Logf("the headers for the collector are not sent with polls for rates: %s is another host, or has another scheme: "+
 					"set COREHOUR_RATES_HEADERS", at)
 			}
 			return c.rateHeaders

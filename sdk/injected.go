@@ -24,7 +24,7 @@ import (
 func Declare(methods []Method, table string) bool {
 	lines := strings.Split(strings.TrimSuffix(table, "\n\x00"), "\n")
 	if len(lines) != len(methods)+2 {
-		messages.logf("%d probes stay off: their table has %d lines", len(methods), len(lines))
+		messages.Logf("%d probes stay off: their table has %d lines", len(methods), len(lines))
 		return false
 	}
 	registry.mu.Lock()
@@ -64,8 +64,8 @@ func Autostart(methodFile, calls string, onExit func(func()), goroutine func() u
 		}
 	})
 	if err != nil {
-		messages.logf("the program runs without measurements: %v", err)
-		messages.write()
+		messages.Logf("the program runs without measurements: %v", err)
+		messages.Write()
 		return
 	}
 	end := sync.OnceFunc(func() {
@@ -119,7 +119,7 @@ func (c *config) builtFile() *methodfile.File {
 	}
 	file, err := methodfile.Parse([]byte(c.builtMethodFile))
 	if err != nil {
-		messages.logf("the method file of the build is left out: %v", err)
+		messages.Logf("the method file of the build is left out: %v", err)
 		return nil
 	}
 	return file

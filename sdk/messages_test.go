@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 // A collector that fails each time in other words is named once an hour, however
@@ -40,38 +42,15 @@ func TestAFaultOfDeliveryIsNamedOnceAnHour(t *testing.T) {
 				t.Errorf("%q said %d times in an hour and ten minutes", what, n)
 			}
 		}
-		if err = shutdown(context.Background()); err == nil || len(err.Error()) > 2*maxMessage {
+		if err = shutdown(context.Background()); err == nil || len(err.Error()) > 2*messagelog.MaxMessage {
 			t.Errorf("shutdown's error has %d bytes", len(fmt.Sprint(err)))
 		}
 	})
 	for line := range strings.Lines(said()) {
-		if len(line) > len("corehour: ")+maxMessage+1 || strings.Contains(line, "\x1b") {
+		if len(line) > len("corehour: ")+messagelog.MaxMessage+1 || strings.Contains(line, "\x1b") {
 			t.Errorf("a line of %d bytes: %.80q", len(line), line)
 		}
 	}
-}
-
-// Remarks that are made up without end are counted, and do not silence the next for
-// good.
-func TestRemarksGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out heard
-		n := newMessageLog(&out)
-		for i := range 3 * maxLogged {
-			n.logf("message %d", i)
-			time.Sleep(2 * time.Second)
-			<-n.write()
-		}
-		time.Sleep(time.Hour)
-		n.logf("another")
-		<-n.write()
-		if !strings.Contains(out.String(), "corehour: another\n") {
-			t.Error("after many messages the next is not logged")
-		}
-		if lines := strings.Count(out.String(), "\n"); lines > 4*maxLogged {
-			t.Errorf("%d lines", lines)
-		}
-	})
 }
 
 func TestErrorsWithoutAddresses(t *testing.T) {

@@ -62,7 +62,7 @@ func NewMethod(name string, options ...MethodOption) *Method {
 	defer registry.mu.Unlock()
 	if m, ok := registry.byName[name]; ok {
 		if len(options) > 0 && !wanted.same(m.options) {
-			messages.logf("method %q was made twice with different options; the first ones hold", name)
+			messages.Logf("method %q was made twice with different options; the first ones hold", name)
 		}
 		return m
 	}
@@ -75,11 +75,11 @@ func NewMethod(name string, options ...MethodOption) *Method {
 func (m *Method) register(name string, wanted methodOptions) {
 	m.name, m.normal, m.options, m.tailFrom = name, normalName(name), wanted, never
 	for _, fault := range wanted.faults {
-		messages.logf("method %q: %s", name, fault)
+		messages.Logf("method %q: %s", name, fault)
 	}
 	if len(registry.ordered) >= maxMethods || name == "" || registry.byName[name] != nil {
 		registry.refused++
-		messages.logf("method %q stays off: %s", name, refusal(name))
+		messages.Logf("method %q stays off: %s", name, refusal(name))
 		return
 	}
 	m.prepare()

@@ -83,7 +83,7 @@ func (w *methodWatch) parseFile(data []byte, sum [sha256.Size]byte) (*methodfile
 		return nil, fmt.Errorf("method file %s: %s", w.path, strings.Join(file.Faults, "; "))
 	}
 	for _, fault := range file.Faults {
-		messages.logf("method file %s: %s", w.path, fault)
+		messages.Logf("method file %s: %s", w.path, fault)
 	}
 	return file, nil
 }
@@ -96,7 +96,7 @@ func (e *engine) followFile() {
 		if err != nil && err.Error() != e.methodWatch.fault {
 			e.methodWatch.fault = err.Error()
 			e.counters.fileFaults.Add(1)
-			messages.logf("a change of the method file is not taken: %v", err)
+			messages.Logf("a change of the method file is not taken: %v", err)
 		}
 		if file == nil {
 			continue

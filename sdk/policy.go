@@ -36,7 +36,7 @@ func newPolicy(c config, w *methodWatch) (policy, error) {
 	}
 	if err != nil {
 		w.fault = err.Error()
-		messages.logf("COREHOUR_METHODS is left out: %v", err)
+		messages.Logf("COREHOUR_METHODS is left out: %v", err)
 		return p, nil
 	}
 	p.file = file

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 const (
@@ -40,7 +42,7 @@ func (e *engine) poll() {
 				return
 			}
 		case err != nil:
-			messages.logKindf("no rates", "%v", faultAt(e.rateEndpoints.urls[at], err))
+			messages.LogKindf("no rates", "%v", faultAt(e.rateEndpoints.urls[at], err))
 			e.rateEndpoints.markDown(at)
 			pause = min(2*pause, pollMost)
 		default:
@@ -112,7 +114,7 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 	case resp.StatusCode == http.StatusServiceUnavailable && retryAfter(resp.Header.Get("Retry-After")) > 0:
 		return nil, "", notYet{min(retryAfter(resp.Header.Get("Retry-After")), pollMost)}
 	case resp.StatusCode != http.StatusOK:
-		return nil, "", fmt.Errorf("answered %s", brief(resp.Status))
+		return nil, "", fmt.Errorf("answered %s", messagelog.Brief(resp.Status))
 	case len(data) > maxRates:
 		return nil, "", fmt.Errorf("answered with more than %d bytes", maxRates)
 	}
@@ -121,7 +123,7 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 		return nil, "", err
 	}
 	if table.faults > 0 {
-		messages.logKindf("rates", "%d entries of %s make no sense and are left out", table.faults, hostOf(req.URL))
+		messages.LogKindf("rates", "%d entries of %s make no sense and are left out", table.faults, hostOf(req.URL))
 	}
 	return table, resp.Header.Get("ETag"), nil
 }

@@ -10,6 +10,8 @@ import (
 	"net/http/httptrace"
 	"strconv"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 // poster sends requests by OTLP/HTTP and determines their outcome.
@@ -179,7 +181,7 @@ func (p *poster) attempt(e *engine, url string, body []byte) attemptResult {
 // proxy does (502, 504). Any other 5xx may have come after the work was done.
 func readResponse(resp *http.Response, from string) attemptResult {
 	code := resp.StatusCode
-	a := attemptResult{fault: fmt.Errorf("%s answered %s", from, brief(resp.Status))}
+	a := attemptResult{fault: fmt.Errorf("%s answered %s", from, messagelog.Brief(resp.Status))}
 	switch {
 	case code >= 200 && code < 300:
 		return attemptResult{outcome: accepted}

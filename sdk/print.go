@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 // printer writes requests as text, a line per span, to show what would be sent.
@@ -23,12 +25,12 @@ func (p *printer) deliver(e *engine, r *request) requestOutcome {
 	}
 	for _, c := range r.cells {
 		fmt.Fprintf(w, "corehour aggregate %s method=%s caller=%s measured=%d errors=%d wall=%s max=%s cpu_measured=%d cpu=%s p=%g cpu_p=%g\n",
-			clock(c.first), printable(c.method.normal), callerText(c.caller), c.wall.n, c.errors,
+			clock(c.first), messagelog.Printable(c.method.normal), callerText(c.caller), c.wall.n, c.errors,
 			time.Duration(c.wall.total), time.Duration(c.wall.max), c.cpu.n, time.Duration(c.cpu.total), c.p, c.cpuP)
 	}
 	for _, iv := range r.intervals {
 		for i, m := range iv.methods {
-			fmt.Fprintf(w, "corehour counts %s method=%s calls=%d\n", clock(iv.end), printable(m.normal), iv.calls[i])
+			fmt.Fprintf(w, "corehour counts %s method=%s calls=%d\n", clock(iv.end), messagelog.Printable(m.normal), iv.calls[i])
 		}
 		fmt.Fprintf(w, "corehour process %s cpu=%s final=%t recorded=%d dropped=%d folded=%d\n",
 			clock(iv.end), time.Duration(iv.cpu), iv.final, r.stats.Recorded, r.stats.Dropped, r.stats.Folded)
@@ -40,7 +42,7 @@ func (p *printer) deliver(e *engine, r *request) requestOutcome {
 }
 
 func printCall(w io.Writer, r *record, start int64) {
-	fmt.Fprintf(w, "corehour call %s method=%s caller=%s wall=%s", clock(start), printable(r.plan.method.normal), callerText(r.caller), time.Duration(r.wall))
+	fmt.Fprintf(w, "corehour call %s method=%s caller=%s wall=%s", clock(start), messagelog.Printable(r.plan.method.normal), callerText(r.caller), time.Duration(r.wall))
 	if r.state == cpuExact {
 		fmt.Fprintf(w, " cpu=%s", time.Duration(r.cpu))
 	} else {
@@ -48,7 +50,7 @@ func printCall(w io.Writer, r *record, start int64) {
 	}
 	fmt.Fprintf(w, " p=%g cpu_p=%g failed=%t tail=%t", r.p(), r.cpuP(), r.failed, r.tail)
 	if r.extra != nil && r.extra.stack != "" {
-		fmt.Fprintf(w, " stack=%s", printable(r.extra.stack))
+		fmt.Fprintf(w, " stack=%s", messagelog.Printable(r.extra.stack))
 	}
 	fmt.Fprintln(w)
 }
@@ -57,7 +59,7 @@ func callerText(m *Method) string {
 	if m == nil {
 		return "unknown"
 	}
-	return printable(m.normal)
+	return messagelog.Printable(m.normal)
 }
 
 func clock(unix int64) string { return time.Unix(0, unix).UTC().Format(time.RFC3339Nano) }

@@ -136,7 +136,7 @@ func (e *engine) deliver(r *request) bool {
 	}()
 	result = e.out.deliver(e, r)
 	if fault := e.out.lastFault(); fault != nil && result != accepted {
-		messages.logKindf("not delivered", "%v", fault)
+		messages.LogKindf("not delivered", "%v", fault)
 	}
 	return result == accepted
 }

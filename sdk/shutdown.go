@@ -72,7 +72,7 @@ func (e *engine) release() {
 // It does not wait longer, as stderr may not be read.
 func (e *engine) flushMessages(ctx context.Context) {
 	select {
-	case <-messages.write():
+	case <-messages.Write():
 	case <-ctx.Done():
 	case <-time.After(100 * time.Millisecond):
 	}

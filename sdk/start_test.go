@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
 var started = NewMethod("started.Method")
@@ -171,14 +173,11 @@ func TestTheEnvironment(t *testing.T) {
 func hear(t *testing.T) (said func() string) {
 	var out heard
 	old := messages
-	messages = newMessageLog(&out)
+	messages = messagelog.New(&out, 0)
 	t.Cleanup(func() { messages = old })
 	return func() string {
-		<-messages.write() // of the program
-		messages.mu.Lock()
-		messages.last = time.Time{}
-		messages.mu.Unlock()
-		<-messages.write()
+		<-messages.Write() // of the program
+		<-messages.Write()
 		return out.String()
 	}
 }
@@ -221,28 +220,6 @@ func TestOffSaysOnceWhatToSet(t *testing.T) {
 	if n := strings.Count(said(), "every method is off"); (n == 1) != (on == 0) {
 		t.Errorf("said %d times with %d methods on:\n%s", n, on, said())
 	}
-}
-
-func TestNotesAreRareAndPrintable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		n := newMessageLog(&out)
-		writes := 0
-		for i := range 600 {
-			n.logf("fault %d of \x1b[31mred\n", i%50)
-			before := out.Len()
-			if <-n.write(); out.Len() > before {
-				writes++
-			}
-			time.Sleep(time.Second)
-		}
-		if writes > 10 || writes < 1 {
-			t.Errorf("%d writes in ten minutes", writes)
-		}
-		if strings.ContainsAny(out.String(), "\x1b") || strings.Count(out.String(), "fault 7 of") != 1 {
-			t.Errorf("written:\n%s", out.String())
-		}
-	})
 }
 
 func TestTheMethodFile(t *testing.T) {

@@ -26,7 +26,7 @@ func tlsFromEnvironment() *tls.Config {
 			err = errors.New("there is no certificate in " + authorities)
 		}
 		if err != nil {
-			messages.logf("OTEL_EXPORTER_OTLP_CERTIFICATE: no collector is trusted: %v", err)
+			messages.Logf("OTEL_EXPORTER_OTLP_CERTIFICATE: no collector is trusted: %v", err)
 		}
 	}
 	if certificate+key != "" {
@@ -36,7 +36,7 @@ func tlsFromEnvironment() *tls.Config {
 			return &pair, err
 		}
 		if _, err := load(); err != nil {
-			messages.logf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: %v", err)
+			messages.Logf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: %v", err)
 		}
 		secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
 	}

@@ -1,21 +1,23 @@
-package corehour
+// Package messagelog is all that the SDK writes to stderr: at most one write an interval, each
+// message once or, of a kind that differs each time, one an hour; the rest is counted.
+//
+// A write to stderr may block, so no goroutine that holds a lock or serves the program
+// ever writes: another goroutine does, one at a time.
+package messagelog
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 )
 
-// messageLog is all that the SDK writes to stderr: at most one write a minute, each
-// message once or, of a kind that differs each time, one an hour; the rest is counted.
-// A write to stderr may block, so no goroutine that holds a lock or serves the program
-// ever writes: another goroutine does, one at a time.
-type messageLog struct {
+// Log is where messages wait to be written.
+type Log struct {
 	mu      sync.Mutex
 	out     io.Writer
+	every   time.Duration // between writes
 	last    time.Time
 	waiting []string
 	more    int
@@ -26,24 +28,22 @@ type messageLog struct {
 }
 
 const (
-	maxWaiting    = 32
-	maxLogged     = 1024
-	maxMessage    = 512 // bytes
-	writeInterval = time.Minute
+	maxWaiting = 32
+	maxLogged  = 1024
+	MaxMessage = 512 // bytes of one
 	// loggedFor is how long a message is remembered if there are very many, and how long
 	// one of a kind suppresses the others.
 	loggedFor = time.Hour
 )
 
-var messages = newMessageLog(os.Stderr)
-
-func newMessageLog(out io.Writer) *messageLog {
-	return &messageLog{out: out, logged: map[string]bool{}, kinds: map[string]time.Time{}}
+// New returns a log that writes to out, once an interval at most.
+func New(out io.Writer, every time.Duration) *Log {
+	return &Log{out: out, every: every, logged: map[string]bool{}, kinds: map[string]time.Time{}}
 }
 
-// logf queues a message for the next write.
-func (n *messageLog) logf(format string, args ...any) {
-	message := brief(fmt.Sprintf(format, args...))
+// Logf queues a message for the next write.
+func (n *Log) Logf(format string, args ...any) {
+	message := Brief(fmt.Sprintf(format, args...))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.logged) >= maxLogged && time.Since(n.since) >= loggedFor {
@@ -62,9 +62,9 @@ func (n *messageLog) logf(format string, args ...any) {
 	n.logged[message] = true
 }
 
-// logKindf queues a message that begins with its kind and differs each time.
-func (n *messageLog) logKindf(kind, format string, args ...any) {
-	message := brief(kind + ": " + fmt.Sprintf(format, args...))
+// LogKindf queues a message that begins with its kind and differs each time.
+func (n *Log) LogKindf(kind, format string, args ...any) {
+	message := Brief(kind + ": " + fmt.Sprintf(format, args...))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if at, ok := n.kinds[kind]; ok && time.Since(at) < loggedFor {
@@ -78,7 +78,7 @@ func (n *messageLog) logKindf(kind, format string, args ...any) {
 }
 
 // enqueue queues a message and reports whether there was room. n.mu is held.
-func (n *messageLog) enqueue(message string) bool {
+func (n *Log) enqueue(message string) bool {
 	if len(n.waiting) >= maxWaiting {
 		return false
 	}
@@ -86,25 +86,25 @@ func (n *messageLog) enqueue(message string) bool {
 	return true
 }
 
-// brief returns a text of unknown origin as part of a message: printable and not long.
-func brief(s string) string {
-	s = printable(s[:min(len(s), 4*maxMessage)])
-	if len(s) > maxMessage {
+// Brief returns a text of unknown origin as part of a message: printable and not long.
+func Brief(s string) string {
+	s = Printable(s[:min(len(s), 4*MaxMessage)])
+	if len(s) > MaxMessage {
 		const cut = "..."
-		s = strings.ToValidUTF8(s[:maxMessage-len(cut)], "") + cut
+		s = strings.ToValidUTF8(s[:MaxMessage-len(cut)], "") + cut
 	}
 	return s
 }
 
-// write writes what is queued, if the last write is done and a minute ago. The channel
+// Write writes what is queued, if the last write is done and its interval is over. The channel
 // it returns is closed when nothing is being written any more.
-func (n *messageLog) write() <-chan struct{} {
+func (n *Log) Write() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.written != nil {
 		return n.written
 	}
-	if len(n.waiting) == 0 || !n.last.IsZero() && time.Since(n.last) < writeInterval {
+	if len(n.waiting) == 0 || !n.last.IsZero() && time.Since(n.last) < n.every {
 		return nothingToWrite
 	}
 	var b strings.Builder
@@ -133,8 +133,8 @@ var nothingToWrite = func() chan struct{} {
 	return done
 }()
 
-// printable keeps names made by others from driving a terminal.
-func printable(s string) string {
+// Printable keeps names made by others from driving a terminal.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
 			return '\uFFFD'
