@@ -1,16 +1,25 @@
 package corehour
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/export"
+)
 
 // Encoding and compressing, per record.
 func BenchmarkEncode(b *testing.B) {
-	benchExport(b, func(e *engine, r *request) int { return len(e.encode(r)) })
+	var body []byte
+	benchExport(b, func(e *engine, r *request) int {
+		body = e.encode(body[:0], r)
+		return len(body)
+	})
 }
 
 func BenchmarkEncodeGzip(b *testing.B) {
-	c := defaultConfig()
-	p := newPoster(&c, nil)
-	benchExport(b, func(e *engine, r *request) int { return len(p.pack(e, r)) })
+	p := export.Packer{Gzip: true}
+	benchExport(b, func(e *engine, r *request) int {
+		return len(p.Pack(func(body []byte) []byte { return e.encode(body, r) }))
+	})
 }
 
 func benchExport(b *testing.B, export func(*engine, *request) int) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 
+	"github.com/corehour/corehour/sdk/internal/export"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/otlp"
 )
@@ -13,17 +14,11 @@ import (
 type encoder struct {
 	span  []byte // the one being written
 	spans []byte // those done, each tagged as a span of ScopeSpans
-	body  []byte // the request
 }
 
-// keptBuffer is how large a buffer may be to be used again. Requests of the usual size
-// have a tenth of it; one with long names, or the counts of very many methods, may have
-// tens of megabytes.
-const keptBuffer = 4 << 20
-
 func (w *encoder) reset() {
-	for _, buffer := range []*[]byte{&w.span, &w.spans, &w.body} {
-		if cap(*buffer) > keptBuffer {
+	for _, buffer := range []*[]byte{&w.span, &w.spans} {
+		if cap(*buffer) > export.KeptBuffer {
 			*buffer = nil
 		}
 	}
@@ -256,9 +251,9 @@ func (w *encoder) process(iv *interval, s *Snapshot) {
 	w.close()
 }
 
-// request wraps the spans written so far. served says that rates of a collector are in
+// request appends the spans written so far. served says that rates of a collector are in
 // force: one that is new to this process leaves them as they are.
-func (w *encoder) request(resource []byte, process string, seq uint64, callsTotal int64, served bool) []byte {
+func (w *encoder) request(body, resource []byte, process string, seq uint64, callsTotal int64, served bool) []byte {
 	scope := otlp.String(nil, otlp.ScopeName, scopeName)
 	scope = otlp.String(scope, otlp.ScopeVersion, Version)
 	scope = otlp.StringAttribute(scope, otlp.ScopeAttributes, attrProcessID, process)
@@ -267,6 +262,5 @@ func (w *encoder) request(resource []byte, process string, seq uint64, callsTota
 	if served {
 		scope = otlp.BoolAttribute(scope, otlp.ScopeAttributes, attrServed, true)
 	}
-	w.body = otlp.Request(w.body[:0], resource, scope, w.spans)
-	return w.body
+	return otlp.Request(body, resource, scope, w.spans)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/export"
 	"github.com/corehour/corehour/sdk/internal/frames"
 	"github.com/corehour/corehour/sdk/internal/histogram"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
@@ -31,7 +32,8 @@ type engine struct {
 	headroom    int    // places kept free while a request is in flight
 	cells       *cellTable
 	intervals   intervalList
-	out         outlet
+	out         func(*request) (export.Outcome, error) // sends or prints; the error is what was wrong last
+	fault       error                                  // of the last request; owned by the sender
 	counters    counters
 	probe       probeCosts
 	hooks       atomic.Int64 // trace hooks of the program that run now
@@ -56,17 +58,15 @@ type engine struct {
 	deadline context.Context // ends when shutdown may wait no longer
 	giveUp   context.CancelFunc
 
-	http          *http.Client
-	rateEndpoints *endpointList // nil = rates are not polled
-	rateQuery     string
-	askHeaders    headers               // of polls for rates
-	methodWatch   *methodWatch          // nil = there is no method file
-	methodFiles   chan *methodfile.File // from followFile to the control loop
-	servedRates   chan *rateTable       // from the poller to the control loop
-	ratesUntil    int64                 // as now() counts: then they are no longer fresh; owned by the control loop
-	ratesServed   atomic.Bool           // rates are in force that a collector served
-	polling       context.Context       // ends when shutdown begins
-	stopPolling   context.CancelFunc
+	http        *http.Client
+	poller      *export.Poller        // nil = rates are not polled
+	methodWatch *methodWatch          // nil = there is no method file
+	methodFiles chan *methodfile.File // from followFile to the control loop
+	servedRates chan *rateTable       // from the poller to the control loop
+	ratesUntil  int64                 // as now() counts: then they are no longer fresh; owned by the control loop
+	ratesServed atomic.Bool           // rates are in force that a collector served
+	polling     context.Context       // ends when shutdown begins
+	stopPolling context.CancelFunc
 }
 
 // counters are those of an engine that are not kept elsewhere.
@@ -138,7 +138,7 @@ func nothing(context.Context) error { return nil }
 func newEngine(c config) (*engine, error) {
 	histogram.Prepare()
 	attributes := resourceOf(c.attributes)
-	c.collectors = rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
+	c.collectors = export.Rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
 	slots := c.cpuSlots()
 	e := &engine{
 		config:      c,
@@ -154,10 +154,9 @@ func newEngine(c config) (*engine, error) {
 		stopping:    make(chan struct{}),
 		lastCutDone: make(chan struct{}),
 		resource:    encodeResource(attributes),
-		rateQuery:   rateQuery(attributes),
 		servedRates: make(chan *rateTable),
 		methodFiles: make(chan *methodfile.File),
-		http:        newClient(c.client, c.tls),
+		http:        export.NewHTTP(c.client, c.tls),
 	}
 	e.deadline, e.giveUp = context.WithCancel(context.Background())
 	e.polling, e.stopPolling = context.WithCancel(e.deadline)
@@ -173,18 +172,20 @@ func newEngine(c config) (*engine, error) {
 	if e.policy, err = newPolicy(c, e.methodWatch); err != nil {
 		return nil, err
 	}
-	if c.rates != "" {
-		urls, err := ratesURLs(c.rates, c.collectors)
-		if err != nil {
-			return nil, err
-		}
-		e.rateEndpoints = newEndpointList(urls)
-		e.askHeaders = c.headersOfRates(urls)
+	client := export.Client{HTTP: e.http, Agent: "corehour-go/" + Version, Timeout: c.timeout, Headers: c.headers, URLs: c.collectors}
+	poster := &export.Poster{Client: client, Retry: c.retry, Retried: &e.counters.retried, Closing: e.stopping, Packer: export.Packer{Gzip: c.gzip}}
+	e.out = func(r *request) (export.Outcome, error) {
+		return poster.Deliver(e.deadline, func(body []byte) []byte { return e.encode(body, r) })
 	}
 	if c.writer != nil {
-		e.out = &printer{to: c.writer}
-	} else {
-		e.out = newPoster(&e.config, e.http)
+		e.out = e.print
+	}
+	if c.rates != "" {
+		if client.URLs, err = export.RatesURLs(c.rates, c.collectors); err != nil {
+			return nil, err
+		}
+		client.Headers = c.headers.ForRates(c.rateHeaders, client.URLs, c.collectors, messages.Logf)
+		e.poller = &export.Poller{Client: client, Query: export.RateQuery(attributes)}
 	}
 	return e, nil
 }
@@ -206,13 +207,13 @@ func (e *engine) install() error {
 		registry.engine = nil
 		return fmt.Errorf("corehour: Start: %w", err)
 	}
-	awaited := e.namedOnly && (e.policy.file != nil || e.rateEndpoints != nil) // the packages that declare methods follow
+	awaited := e.namedOnly && (e.policy.file != nil || e.poller != nil) // the packages that declare methods follow
 	if on == 0 && !awaited && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
 		messages.Logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
 	}
 	e.startWorker(e.controlLoop)
 	e.startWorker(e.send)
-	if e.rateEndpoints != nil {
+	if e.poller != nil {
 		e.startWorker(e.poll)
 	}
 	if e.methodWatch != nil {

@@ -1,11 +1,14 @@
 package corehour
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/export"
 )
 
 // fromEnvironment applies the variables of OpenTelemetry and our own. A variable
@@ -20,20 +23,23 @@ func (c *config) fromEnvironment() {
 	})
 	c.set("service.name", os.Getenv("OTEL_SERVICE_NAME"))
 
-	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", tracesPath, false)
+	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", export.TracesPath, false)
 	c.endpoints("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", false) // by the standard, taken as it is
-	c.endpoints("COREHOUR_ENDPOINTS", tracesPath, true)
+	c.endpoints("COREHOUR_ENDPOINTS", export.TracesPath, true)
 	if base := os.Getenv("COREHOUR_RATES_ENDPOINT"); base != "" {
-		if _, err := ratesURLs(base, c.collectors); err != nil {
+		if _, err := export.RatesURLs(base, c.collectors); err != nil {
 			messages.Logf("COREHOUR_RATES_ENDPOINT is left out: %v", err)
 		} else {
 			c.rates = base
 		}
 	}
-	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.headers.setHeader)
-	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.headers.setHeader)
-	pairs("COREHOUR_RATES_HEADERS", c.rateHeaders.setHeader)
-	c.tls = tlsFromEnvironment()
+	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.headers.Set)
+	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.headers.Set)
+	pairs("COREHOUR_RATES_HEADERS", c.rateHeaders.Set)
+	c.tls = export.TLS(
+		cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CERTIFICATE")),
+		cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE")),
+		cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_KEY")), messages.Logf)
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
 		if value := os.Getenv(name); value != "" {
 			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 || ms > int(longestTimeout/time.Millisecond) {
@@ -97,7 +103,7 @@ func (c *config) endpoints(variable, path string, several bool) {
 	if several {
 		bases = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	if all, err := addressedAll(bases, path); err != nil {
+	if all, err := export.Addressed(bases, path); err != nil {
 		messages.Logf("%s is left out: %v", variable, err)
 	} else {
 		c.collectors = all

@@ -1,10 +1,6 @@
 package corehour
 
 import (
-	"context"
-	"errors"
-	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -30,28 +26,6 @@ func FuzzPairs(f *testing.F) {
 		}
 		if _, ok := into[""]; ok {
 			t.Errorf("a pair without key of %q", value)
-		}
-	})
-}
-
-// What is taken for a header is what net/http sends as one.
-func FuzzHeaders(f *testing.F) {
-	f.Add("x-tenant", "7")
-	f.Add("Authorization: Basic dXNlcjpzM2NyZXQ", "")
-	f.Add("x\xff", "a\tb\x7f\xff")
-	unreached := errors.New("nothing is dialled")
-	client := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, unreached }}
-	f.Fuzz(func(t *testing.T, name, value string) {
-		req, err := http.NewRequest(http.MethodGet, "http://a:1", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header = http.Header{name: {value}}
-		_, err = client.RoundTrip(req) // there is no answer
-		sendable := errors.Is(err, unreached)
-		c := defaultConfig()
-		if taken := c.headers.setHeader(name, value) == ""; taken != sendable || taken != (len(c.headers) == 1) {
-			t.Errorf("%q: %q is taken: %t; net/http says %v", name, value, taken, err)
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/export"
 )
 
 var ledgerQuiet = NewMethod("ledger.Quiet", NoCaller())
@@ -26,7 +28,7 @@ func TestTheLedgerBalances(t *testing.T) {
 		m := NewMethod("ledger.Method", Rate(0.05))
 		e, _ := startWith(t, func(c *config) {
 			c.collectors = []string{server.URL + "/v1/traces"}
-			c.retry = retryPolicy{first: time.Microsecond, most: 100 * time.Microsecond, total: 2 * time.Millisecond}
+			c.retry = export.Retry{First: time.Microsecond, Most: 100 * time.Microsecond, Total: 2 * time.Millisecond}
 		})
 		made := int64(0)
 		for range 120 {
@@ -103,10 +105,10 @@ func TestABodyIsWithdrawn(t *testing.T) {
 	})}
 	e, _ := startWith(t, func(c *config) {
 		c.client = client
-		c.retry = retryPolicy{}
+		c.retry = export.Retry{}
 	})
 	e.cut(e.unix(now()), false)
-	if got := e.out.deliver(e, e.buildRequest(false)); got != refused {
+	if got, _ := e.out(e.buildRequest(false)); got != export.Refused {
 		t.Errorf("outcome %d", got)
 	}
 	if data, err := io.ReadAll(kept); err == nil || len(data) > 0 {

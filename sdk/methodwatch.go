@@ -91,7 +91,12 @@ func (w *methodWatch) parseFile(data []byte, sum [sha256.Size]byte) (*methodfile
 // followFile passes every new content of the method file to the control loop. Shutdown
 // does not wait for it: a file system that hangs must not hang the program.
 func (e *engine) followFile() {
-	for e.waitForPoll(filePause) {
+	for {
+		select {
+		case <-time.After(filePause):
+		case <-e.polling.Done():
+			return
+		}
 		file, err := e.methodWatch.next()
 		if err != nil && err.Error() != e.methodWatch.fault {
 			e.methodWatch.fault = err.Error()

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/export"
 )
 
 // Option is an option of Start. Options win over the environment.
@@ -22,8 +24,8 @@ type config struct {
 	attributes  map[string]string // of the resource: OTEL_RESOURCE_ATTRIBUTES and options
 	collectors  []string          // full URLs of trace endpoints, in any order
 	rates       string            // base URL or :port; "" = not asked for
-	headers     headers           // of requests to collectors
-	rateHeaders headers           // of polls for rates, in addition
+	headers     export.Headers    // of requests to collectors
+	rateHeaders export.Headers    // of polls for rates, in addition
 	tls         *tls.Config       // of the SDK's own client, nil = as Go has it
 	timeout     time.Duration
 	gzip        bool
@@ -49,7 +51,7 @@ type config struct {
 
 	traceContext func(context.Context) (TraceContext, bool)
 
-	retry  retryPolicy
+	retry  export.Retry
 	random func() uint64 // uniform; asked by many goroutines
 	faults []error
 }
@@ -62,9 +64,9 @@ const (
 func defaultConfig() config {
 	return config{
 		attributes:  map[string]string{},
-		collectors:  []string{defaultEndpoint + tracesPath},
-		headers:     headers{},
-		rateHeaders: headers{},
+		collectors:  []string{export.DefaultEndpoint + export.TracesPath},
+		headers:     export.Headers{},
+		rateHeaders: export.Headers{},
 		timeout:     10 * time.Second,
 		gzip:        true,
 		defaults:    settings{mode: Sample, rate: defaultRate, cpuRate: 1},
@@ -73,7 +75,7 @@ func defaultConfig() config {
 		batch:       1024,
 		queue:       8192,
 		cells:       1024,
-		retry:       defaultRetry,
+		retry:       export.Retry{First: 500 * time.Millisecond, Most: 10 * time.Second, Total: time.Minute},
 		random:      rand.Uint64,
 	}
 }
@@ -112,7 +114,7 @@ func (c *config) set(key, value string) {
 // cannot be reached.
 func WithEndpoint(bases ...string) Option {
 	return func(c *config) {
-		if all, err := addressedAll(bases, tracesPath); err != nil {
+		if all, err := export.Addressed(bases, export.TracesPath); err != nil {
 			c.fault("WithEndpoint: %w", err)
 		} else {
 			c.collectors = all
@@ -124,7 +126,7 @@ func WithEndpoint(bases ...string) Option {
 // /v1/rates is appended. A port alone, ":4319", is that of the endpoint's host.
 func WithRates(base string) Option {
 	return func(c *config) {
-		if _, err := ratesURLs(base, c.collectors); err != nil {
+		if _, err := export.RatesURLs(base, c.collectors); err != nil {
 			c.fault("WithRates: %w", err)
 		} else {
 			c.rates = base
@@ -143,9 +145,9 @@ func WithRatesHeaders(headers map[string]string) Option {
 	return func(c *config) { c.addHeaders("WithRatesHeaders", c.rateHeaders, headers) }
 }
 
-func (c *config) addHeaders(option string, to headers, added map[string]string) {
+func (c *config) addHeaders(option string, to export.Headers, added map[string]string) {
 	for name, value := range added {
-		if fault := to.setHeader(name, value); fault != "" {
+		if fault := to.Set(name, value); fault != "" {
 			c.fault("%s: %s", option, fault)
 		}
 	}

@@ -6,20 +6,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/export"
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
-// printer writes requests as text, a line per span, to show what would be sent.
-type printer struct {
-	to    io.Writer
-	fault error
-}
-
-func (p *printer) lastFault() error { return p.fault }
-
-// deliver prints. A write that failed may have gone out in part.
-func (p *printer) deliver(e *engine, r *request) requestOutcome {
-	w := bufio.NewWriter(p.to)
+// print writes a request as text, a line per span, to show what would be sent. A write
+// that failed may have gone out in part.
+func (e *engine) print(r *request) (export.Outcome, error) {
+	w := bufio.NewWriter(e.writer)
 	for i := range r.records {
 		printCall(w, &r.records[i], e.unix(r.records[i].start))
 	}
@@ -35,10 +29,10 @@ func (p *printer) deliver(e *engine, r *request) requestOutcome {
 		fmt.Fprintf(w, "corehour process %s cpu=%s final=%t recorded=%d dropped=%d folded=%d\n",
 			clock(iv.end), time.Duration(iv.cpu), iv.final, r.stats.Recorded, r.stats.Dropped, r.stats.Folded)
 	}
-	if p.fault = w.Flush(); p.fault != nil {
-		return unknown
+	if err := w.Flush(); err != nil {
+		return export.Unknown, err
 	}
-	return accepted
+	return export.Accepted, nil
 }
 
 func printCall(w io.Writer, r *record, start int64) {

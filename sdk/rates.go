@@ -43,6 +43,28 @@ type rateEntry struct {
 	Blocking bool     `json:"blocking"`
 }
 
+// poll polls a collector for rates and passes every answer to the control loop.
+func (e *engine) poll() {
+	var known *rateTable
+	read := func(answer []byte, host string) error {
+		table, err := parseRates(answer)
+		if err != nil {
+			return err
+		}
+		if known = table; table.faults > 0 {
+			messages.LogKindf("rates", "%d entries of %s make no sense and are left out", table.faults, host)
+		}
+		return nil
+	}
+	served := func() {
+		select {
+		case e.servedRates <- known:
+		case <-e.polling.Done():
+		}
+	}
+	e.poller.Poll(e.polling, read, served, func(err error) { messages.LogKindf("no rates", "%v", err) })
+}
+
 // parseRates parses an answer. An invalid entry is counted and skipped.
 func parseRates(data []byte) (*rateTable, error) {
 	var served ratesResponse

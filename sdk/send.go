@@ -3,6 +3,8 @@ package corehour
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/export"
 )
 
 // ledger counts the emitted calls. It belongs to the process, like the batch numbers,
@@ -24,15 +26,6 @@ var ledger struct {
 	writeUnknown atomic.Int64
 }
 
-// requestOutcome is whether a request was accepted.
-type requestOutcome uint8
-
-const (
-	accepted requestOutcome = iota
-	refused                 // definitely not accepted
-	unknown                 // sent at least once, never answered
-)
-
 // request is what is sent at once, and the data it was made of.
 type request struct {
 	seq       uint64
@@ -43,12 +36,6 @@ type request struct {
 	calls     int64
 	total     int64
 	stats     *Snapshot // as on the process spans
-}
-
-// outlet is where requests go.
-type outlet interface {
-	deliver(*engine, *request) requestOutcome
-	lastFault() error
 }
 
 // These bound a request to some megabytes: cells, and counts of its intervals.
@@ -126,7 +113,7 @@ func (e *engine) buildRequest(last bool) *request {
 // deliver sends a request, records its outcome and reports whether it was accepted. A
 // panic on the way is recorded as an unknown outcome.
 func (e *engine) deliver(r *request) bool {
-	result := unknown
+	result := export.Unknown
 	e.delivering.Store(true)
 	e.inFlightCalls.Store(r.calls)
 	defer func() {
@@ -134,23 +121,22 @@ func (e *engine) deliver(r *request) bool {
 		e.recordOutcome(r, result)
 		e.inFlightCalls.Store(0)
 	}()
-	result = e.out.deliver(e, r)
-	if fault := e.out.lastFault(); fault != nil && result != accepted {
-		messages.LogKindf("not delivered", "%v", fault)
+	if result, e.fault = e.out(r); e.fault != nil {
+		messages.LogKindf("not delivered", "%v", e.fault)
 	}
-	return result == accepted
+	return result == export.Accepted
 }
 
-func (e *engine) recordOutcome(r *request, result requestOutcome) {
+func (e *engine) recordOutcome(r *request, result export.Outcome) {
 	switch result {
-	case accepted:
+	case export.Accepted:
 		ledger.emitted.Add(r.calls)
 		e.counters.sent.Add(int64(r.spans))
-	case unknown:
+	case export.Unknown:
 		ledger.emitted.Add(r.calls)
 		ledger.writeUnknown.Add(r.calls)
 		e.counters.unknownOutcome.Add(r.measurements())
-	case refused:
+	case export.Refused:
 		e.counters.failed.Add(int64(r.spans))
 		e.putBack(r)
 	}
@@ -177,7 +163,8 @@ func (r *request) measurements() int64 {
 	return n
 }
 
-func (e *engine) encode(r *request) []byte {
+// encode appends the body of a request.
+func (e *engine) encode(body []byte, r *request) []byte {
 	w := &e.encoder
 	w.reset()
 	for i := range r.records {
@@ -190,5 +177,5 @@ func (e *engine) encode(r *request) []byte {
 		w.counts(iv)
 		w.process(iv, r.stats)
 	}
-	return w.request(e.resource, processID(), r.seq, r.total, e.ratesServed.Load())
+	return w.request(body, e.resource, processID(), r.seq, r.total, e.ratesServed.Load())
 }

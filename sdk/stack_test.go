@@ -184,7 +184,7 @@ func TestStacksTravel(t *testing.T) {
 		stackInner()
 	}
 	sent := &collector{}
-	sent.receive(e.encode(e.buildRequest(true)))
+	sent.receive(e.encode(nil, e.buildRequest(true)))
 	calls, sums := sent.spans(t, "call"), sent.spans(t, "aggregate")
 	if len(calls) != 2 || len(sums) != 1 {
 		t.Fatalf("%d calls and %d sums", len(calls), len(sums))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/corehour/corehour/sdk/internal/export"
 )
 
 var (
@@ -157,12 +159,10 @@ func TestWhatAHookGivesIsBounded(t *testing.T) {
 // A request larger than most does not keep its memory for ever.
 func TestLargeBuffersAreNotKept(t *testing.T) {
 	e, c := startWith(t, func(c *config) {})
-	p := newPacker(true)
-	small := &request{}
-	e.encoder = encoder{span: make([]byte, 2*keptBuffer), spans: make([]byte, 2*keptBuffer), body: make([]byte, 2*keptBuffer)}
-	p.zipped.Grow(2 * keptBuffer)
-	p.pack(e, small)
-	if w := &e.encoder; cap(w.span) > keptBuffer || cap(w.spans) > keptBuffer || cap(w.body) > keptBuffer || p.zipped.Cap() > keptBuffer {
-		t.Errorf("kept for requests of %d records: %d, %d, %d and %d bytes", c.batch, cap(w.span), cap(w.spans), cap(w.body), p.zipped.Cap())
+	const large = 2 * export.KeptBuffer
+	e.encoder = encoder{span: make([]byte, large), spans: make([]byte, large)}
+	e.encode(nil, &request{})
+	if w := &e.encoder; cap(w.span) > export.KeptBuffer || cap(w.spans) > export.KeptBuffer {
+		t.Errorf("kept for requests of %d records: %d and %d bytes", c.batch, cap(w.span), cap(w.spans))
 	}
 }

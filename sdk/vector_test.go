@@ -125,7 +125,7 @@ func TestVectorOfTheWire(t *testing.T) {
 	for key, value := range want.ResourceSpans[0].Resource.Attributes.all(t) {
 		resource[key] = value.(string)
 	}
-	got, err := readRequest(w.request(encodeResource(resource), "0b6c7a1e-5d0f-4c39-8a11-6f3f2f4f7d52", 1, 940, false))
+	got, err := readRequest(w.request(nil, encodeResource(resource), "0b6c7a1e-5d0f-4c39-8a11-6f3f2f4f7d52", 1, 940, false))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,8 +104,10 @@ func (n *Log) Write() <-chan struct{} {
 	if n.written != nil {
 		return n.written
 	}
+	written := make(chan struct{})
 	if len(n.waiting) == 0 || !n.last.IsZero() && time.Since(n.last) < n.every {
-		return nothingToWrite
+		close(written)
+		return written
 	}
 	var b strings.Builder
 	for _, message := range n.waiting {
@@ -114,9 +116,7 @@ func (n *Log) Write() <-chan struct{} {
 	if n.more > 0 {
 		fmt.Fprintf(&b, "corehour: and %d more messages\n", n.more)
 	}
-	n.waiting, n.more, n.last = nil, 0, time.Now()
-	written := make(chan struct{})
-	n.written = written
+	n.waiting, n.more, n.last, n.written = nil, 0, time.Now(), written
 	go func() {
 		_, _ = io.WriteString(n.out, b.String()) // nothing to be done if stderr is closed
 		n.mu.Lock()
@@ -126,12 +126,6 @@ func (n *Log) Write() <-chan struct{} {
 	}()
 	return written
 }
-
-var nothingToWrite = func() chan struct{} {
-	done := make(chan struct{})
-	close(done)
-	return done
-}()
 
 // Printable keeps names made by others from driving a terminal.
 func Printable(s string) string {

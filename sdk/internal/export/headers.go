@@ -1,4 +1,4 @@
-package corehour
+package export
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// headers are sent with requests, by canonical name. Their values may be secrets.
-type headers map[string]string
+// Headers are sent with requests, by canonical name. Their values may be secrets.
+type Headers map[string]string
 
-// setHeader sets a header, or returns why it cannot be sent. The fault does not quote an
+// Set sets a header, or returns why it cannot be sent. The fault does not quote an
 // invalid name: it may be a secret in the wrong place.
-func (h headers) setHeader(name, value string) (fault string) {
+func (h Headers) Set(name, value string) (fault string) {
 	switch {
 	case !isToken(name):
 		return "a header's name must be of letters, digits and the signs of RFC 9110 alone, without spaces and colons"
@@ -25,21 +25,21 @@ func (h headers) setHeader(name, value string) (fault string) {
 	return ""
 }
 
-// headersOfRates returns the headers of polls for rates at these URLs. A token for the collector
-// is not shown to another host, and not without TLS if the collector has TLS.
-func (c *config) headersOfRates(urls []string) headers {
+// ForRates returns the headers of polls for rates at these URLs: those for collectors, and their
+// own. A token for the collector is not shown to another host, and not without TLS if the collector has TLS.
+func (h Headers) ForRates(own Headers, urls, collectors []string, logf func(string, ...any)) Headers {
 	for _, u := range urls {
 		at := siteOf(u)
-		if !slices.ContainsFunc(c.collectors, func(collector string) bool { return siteOf(collector) == at }) {
-			if len(c.headers) > 0 && len(c.rateHeaders) == 0 {
-				messages.Logf("the headers for the collector are not sent with polls for rates: %s is another host, or has another scheme: "+
+		if !slices.ContainsFunc(collectors, func(collector string) bool { return siteOf(collector) == at }) {
+			if len(h) > 0 && len(own) == 0 {
+				logf("the headers for the collector are not sent with polls for rates: %s is another host, or has another scheme: "+
 					"set COREHOUR_RATES_HEADERS", at)
 			}
-			return c.rateHeaders
+			return own
 		}
 	}
-	all := maps.Clone(c.headers)
-	maps.Copy(all, c.rateHeaders)
+	all := maps.Clone(h)
+	maps.Copy(all, own)
 	return all
 }
 

@@ -1,4 +1,4 @@
-package corehour
+package export
 
 import (
 	"bytes"
@@ -10,47 +10,48 @@ import (
 	"sync/atomic"
 )
 
-// packer makes bodies in buffers that serve again and again. The HTTP client may
+// Packer makes bodies in buffers that serve again and again. The HTTP client may
 // go on reading a body after it has answered; while it does, the buffers are not
 // touched and the next body gets new ones.
-type packer struct {
-	zipper *gzip.Writer // nil = send as it is
+type Packer struct {
+	Gzip   bool
+	zipper *gzip.Writer
 	zipped *bytes.Buffer
+	plain  []byte
 	lent   *atomic.Int64 // bodies in the client's hands
 }
 
-func newPacker(zip bool) packer {
-	p := packer{zipped: new(bytes.Buffer), lent: new(atomic.Int64)}
-	if zip {
+// Pack compresses a request, which encode appends to a buffer.
+func (p *Packer) Pack(encode func([]byte) []byte) []byte {
+	if p.lent == nil || p.lent.Load() > 0 {
+		p.plain, p.zipped, p.lent = nil, new(bytes.Buffer), new(atomic.Int64)
+	}
+	if cap(p.plain) > KeptBuffer || p.zipped.Cap() > KeptBuffer {
+		p.plain, p.zipped = nil, new(bytes.Buffer)
+	}
+	p.plain = encode(p.plain[:0])
+	if !p.Gzip {
+		return p.plain
+	}
+	if p.zipper == nil {
 		// The fastest level: spans of one method differ in a few bytes, and more
 		// effort saves little. The only error is of a level that does not exist.
 		p.zipper, _ = gzip.NewWriterLevel(p.zipped, gzip.BestSpeed)
 	}
-	return p
-}
-
-// pack encodes and compresses a request.
-func (p *packer) pack(e *engine, r *request) []byte {
-	if p.lent.Load() > 0 {
-		p.zipped, p.lent = new(bytes.Buffer), new(atomic.Int64)
-		e.encoder.body = nil
-	}
-	body := e.encode(r)
-	if p.zipper == nil {
-		return body
-	}
-	if p.zipped.Cap() > keptBuffer {
-		p.zipped = new(bytes.Buffer)
-	}
 	p.zipped.Reset()
 	p.zipper.Reset(p.zipped)
-	_, _ = p.zipper.Write(body) // a bytes.Buffer takes everything
+	_, _ = p.zipper.Write(p.plain) // a bytes.Buffer takes everything
 	_ = p.zipper.Close()
 	return p.zipped.Bytes()
 }
 
+// KeptBuffer is how large a buffer may be to be used again. Requests of the usual size
+// have a tenth of it; one with long names, or the counts of very many methods, may have
+// tens of megabytes.
+const KeptBuffer = 4 << 20
+
 // lend gives a packed body to an HTTP request, and records who owns it.
-func (p *packer) lend(req *http.Request, body []byte, at *custody) {
+func (p *Packer) lend(req *http.Request, body []byte, at *custody) {
 	lent := p.lent
 	req.GetBody = func() (io.ReadCloser, error) {
 		lent.Add(1)
@@ -58,7 +59,7 @@ func (p *packer) lend(req *http.Request, body []byte, at *custody) {
 	}
 	req.Body, _ = req.GetBody() // never an error
 	req.ContentLength = int64(len(body))
-	if p.zipper != nil {
+	if p.Gzip {
 		req.Header.Set("Content-Encoding", "gzip")
 	}
 }

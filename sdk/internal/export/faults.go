@@ -1,4 +1,4 @@
-package corehour
+package export
 
 import (
 	"errors"

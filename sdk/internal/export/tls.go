@@ -1,20 +1,15 @@
-package corehour
+package export
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"os"
 )
 
-// tlsFromEnvironment returns the TLS configuration of OpenTelemetry's variables, or nil if
-// there are none. It fails closed: a fault of a file is named on stderr, and there is no
-// connection by TLS.
-func tlsFromEnvironment() *tls.Config {
-	authorities := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"))
-	certificate := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"))
-	key := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_KEY"))
+// TLS returns the TLS configuration of files that OpenTelemetry's variables name, or nil if there
+// are none. It fails closed: a fault of a file is logged, and there is no connection by TLS.
+func TLS(authorities, certificate, key string, logf func(string, ...any)) *tls.Config {
 	if authorities+certificate+key == "" {
 		return nil
 	}
@@ -26,7 +21,7 @@ func tlsFromEnvironment() *tls.Config {
 			err = errors.New("there is no certificate in " + authorities)
 		}
 		if err != nil {
-			messages.Logf("OTEL_EXPORTER_OTLP_CERTIFICATE: no collector is trusted: %v", err)
+			logf("OTEL_EXPORTER_OTLP_CERTIFICATE: no collector is trusted: %v", err)
 		}
 	}
 	if certificate+key != "" {
@@ -36,7 +31,7 @@ func tlsFromEnvironment() *tls.Config {
 			return &pair, err
 		}
 		if _, err := load(); err != nil {
-			messages.Logf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: %v", err)
+			logf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: %v", err)
 		}
 		secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
 	}
