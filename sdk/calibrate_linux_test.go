@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 )
 
 // The calibrated costs are of the order of what a timed call costs; in the end that
 // of CPU, which reads two more clocks, is the higher one.
 func TestCalibration(t *testing.T) {
-	e := &engine{config: defaultConfig(), threadClock: true, slots: boundsOfSlots(slotsPerProgram)}
+	e := &engine{config: defaultConfig(), threadClock: true, slots: cpuslots.Of(cpuslots.Most)}
 	e.probe.prepare(e)
 	for range 20 {
 		e.calibrate()

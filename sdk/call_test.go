@@ -97,8 +97,8 @@ func TestRecursion(t *testing.T) {
 	if n := deepMethod.Calls() - before; n != 10 {
 		t.Errorf("%d calls", n)
 	}
-	if cpuSlots.held() != 0 {
-		t.Errorf("%d slots held", cpuSlots.held())
+	if cpuSlots.Held() != 0 {
+		t.Errorf("%d slots held", cpuSlots.Held())
 	}
 }
 
@@ -144,8 +144,8 @@ func TestPanicAndGoexit(t *testing.T) {
 	if n := len(e.ring.dequeue(nil, 10)); n != 2 {
 		t.Errorf("%d records", n)
 	}
-	if cpuSlots.held() != 0 {
-		t.Errorf("%d slots held", cpuSlots.held())
+	if cpuSlots.Held() != 0 {
+		t.Errorf("%d slots held", cpuSlots.Held())
 	}
 }
 
@@ -162,8 +162,8 @@ func TestEndedTwice(t *testing.T) {
 	if n := len(e.ring.dequeue(nil, 10)); n != 2 {
 		t.Errorf("%d records of two calls", n)
 	}
-	if cpuSlots.held() != 0 || childMethod.cpuHeld.Load() != 0 {
-		t.Errorf("%d slots held, %d by the method", cpuSlots.held(), childMethod.cpuHeld.Load())
+	if cpuSlots.Held() != 0 || childMethod.cpu.Held.Load() != 0 {
+		t.Errorf("%d slots held, %d by the method", cpuSlots.Held(), childMethod.cpu.Held.Load())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/processor"
 )
@@ -56,7 +57,7 @@ func (e *engine) controlLoop() {
 			// After a tick that came late the whole program had no processor, so a
 			// slot held long says nothing about its method. The next tick decides.
 			at := now()
-			if at-lastTick < int64(tick)+int64(slotPatience)/4 {
+			if at-lastTick < int64(tick)+int64(cpuslots.Patience)/4 {
 				e.freeSlots(at)
 			}
 			lastTick = at
@@ -131,28 +132,27 @@ func (e *engine) cut(end int64, final bool) {
 // freeSlots ends the CPU timing of methods that hold a slot too long. Their calls in
 // flight keep what they hold until they end.
 func (e *engine) freeSlots(at int64) {
-	cpuSlots.patience(at, func(m *Method) {
+	useOf := func(slot int) uint64 { return slotDetails[slot].use.Load() }
+	cpuSlots.Impatient(at, useOf, func(m *Method) {
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
 		if e.timeByWallOnly(m, "blocking") {
-			messages.Logf("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
+			messages.Logf("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, cpuslots.Patience)
 		}
 	})
 }
 
 // disableCPUOfStrays takes methods whose calls end on other goroutines off CPU timing.
 func (e *engine) disableCPUOfStrays() {
-	cpuSlots.strays(func(m *Method) {
-		registry.mu.Lock()
-		defer registry.mu.Unlock()
-		e.disableCPUOfStray(m)
-	})
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	cpuSlots.Owners(e.disableCPUOfStray)
 }
 
-// disableCPUOfStray takes such a method off, as long as the program lives: what it lost stays
-// lost over a shutdown. registry.mu is held.
+// disableCPUOfStray takes the method off if it is one, as long as the program lives: what it lost
+// stays lost over a shutdown. registry.mu is held.
 func (e *engine) disableCPUOfStray(m *Method) {
-	if e.timeByWallOnly(m, "strayed") {
+	if m.cpu.Strayed.Load() && e.timeByWallOnly(m, "strayed") {
 		messages.Logf("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
@@ -300,25 +301,18 @@ func TestAnEndElsewhereIsUntrusted(t *testing.T) {
 				t.Fatalf("%d slots lost", lost)
 			}
 		}
-		if held := cpuSlots.held(); held != 0 {
+		if held := cpuSlots.Held(); held != 0 {
 			t.Errorf("%d slots held", held)
 		}
 	})
 }
 
 // giveBackLost undoes what calls of the method that ended elsewhere have done, which a
-// test may once the goroutines they began on are dead, and their threads with them. It
-// tells how many slots were lost.
-func giveBackLost(m *Method) (lost int) {
-	for slot := range cpuSlots.details {
-		taken := cpuSlots.taken[slot/64].Load()&(1<<(slot%64)) != 0
-		if taken && cpuSlots.details[slot].use.Load()%2 == 0 && cpuSlots.method[slot].Load() == m {
-			cpuSlots.release(slot, m)
-			cpuSlots.lost.Add(-1)
-			lost++
-		}
-	}
-	m.strayed.Store(false)
+// test may once the goroutines they began on are dead, and their threads with them, if no
+// other call has a slot. It tells how many slots were lost.
+func giveBackLost(m *Method) (lost int64) {
+	lost = cpuSlots.Lost.Load()
+	cpuSlots, m.cpu = cpuslots.Table[Method]{}, cpuslots.Holder{}
 	return lost
 }
 
@@ -361,7 +355,7 @@ func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
 	}
 	states, stats := elsewhere(200)
 	lost := states[cpuUntrusted]
-	if lost < 1 || lost > slotsPerProgram/methodShare || states[cpuExact] != 0 {
+	if lost < 1 || lost > cpuslots.Most/8 || states[cpuExact] != 0 {
 		t.Errorf("states of calls: %v", states)
 	}
 	if stats.CPUSlotsHeld != lost || stats.CPUSlotsLost != int64(lost) || stats.CPUWallOnly != 1 {

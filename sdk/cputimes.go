@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"github.com/corehour/corehour/sdk/internal/coroutines"
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/threads"
 )
@@ -22,9 +23,9 @@ func (c *config) cpuSlots() int {
 		return 0
 	}
 	limit := threads.Least()
-	slots := slotsWithin(limit.Threads)
+	slots := cpuslots.Within(limit.Threads)
 	if slots == 0 {
-		messages.Logf("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, leastSlots*threadsPerSlot)
+		messages.Logf("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, cpuslots.LeastThreads)
 	}
 	return slots
 }

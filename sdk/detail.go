@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/processor"
 )
@@ -22,20 +23,23 @@ type detail struct {
 	before int64 // ns that the probe took until then, 0 = not known
 	cold   bool  // the processor was taken away just before
 	state  cpuState
-	load   slotLoad
+	load   cpuslots.Load
 
-	slot      int // CPU slot, or noSlot
+	slot      int // of the CPU, or cpuslots.None
 	cpuStart  int64
 	goroutine uint64
 }
 
-const (
-	noSlot = -1
-	// rehearsal is the use of an end that only reads the clock.
-	rehearsal = -1
-)
+// rehearsal is the use of an end that only reads the clock.
+const rehearsal = -1
 
-var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
+var (
+	details     = sync.Pool{New: func() any { return new(detail) }}
+	slotDetails [cpuslots.Most]detail // of calls that hold a slot
+	// cpuSlots belongs to the program, not to what Start made: threads locked before
+	// a restart are still locked after it.
+	cpuSlots cpuslots.Table[Method]
+)
 
 // time starts to time a chosen call. All that takes time (the stack, the draw,
 // the trace) comes before the clocks are read.
@@ -54,29 +58,29 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 		x = x.withStack(stack)
 	}
 	state := cpuNotSampled
-	load := slotLoad(0)
-	slot := noSlot
+	load := cpuslots.Load(0)
+	slot := cpuslots.None
 	if pl.cpuRate > 0 {
-		load = cpuSlots.load(pl.method, &pl.engine.slots)
-		if share := load.share(pl.cpuRate); share == 1 || float64(pl.engine.random()>>11)/(1<<53) < share {
-			slot = pl.engine.takeSlot(pl.method)
+		load = cpuSlots.Load(&pl.method.cpu, &pl.engine.slots)
+		if share := load.Share(pl.cpuRate); share == 1 || float64(pl.engine.random()>>11)/(1<<53) < share {
+			slot = cpuSlots.Take(pl.method, &pl.method.cpu, &pl.engine.slots, &pl.engine.counters.slotRefusals)
 			state = cpuExact
-			if slot == noSlot {
+			if slot == cpuslots.None {
 				state = cpuUnavailable
 			}
 		}
 	}
 	var d *detail
-	if slot == noSlot {
+	if slot == cpuslots.None {
 		d = details.Get().(*detail)
 	} else {
-		d = &cpuSlots.details[slot]
+		d = &slotDetails[slot]
 	}
 	use := d.use.Load() + 1 // nobody else has this detail now
 	processor.Publish(&d.use, use)
 	word := int64(use)
-	d.plan, d.caller, d.extra, d.state, d.load = pl, caller, x, state, load
-	if slot != noSlot {
+	d.plan, d.caller, d.extra, d.state, d.load, d.slot = pl, caller, x, state, load, slot
+	if slot != cpuslots.None {
 		runtime.LockOSThread()
 		d.goroutine = hostclock.Goroutine()
 		first := now()
@@ -100,7 +104,7 @@ func (d *detail) end(use int64, failed bool) {
 	}
 	slot := d.slot
 	var cpuEnd int64
-	if slot != noSlot {
+	if slot != cpuslots.None {
 		cpuEnd = hostclock.ThreadCPU() // that it is the right thread's is checked after the clocks
 	}
 	if !d.use.CompareAndSwap(uint64(use), uint64(use)+1) {
@@ -113,15 +117,15 @@ func (d *detail) end(use int64, failed bool) {
 	before, cold := d.before, d.cold
 	d.plan, d.extra = nil, nil
 	switch {
-	case slot == noSlot:
+	case slot == cpuslots.None:
 		details.Put(d)
 	case d.goroutine == hostclock.Goroutine():
 		r.settleCPU(cpuEnd-d.cpuStart, r.plan.engine.probe.reading.Load(), cold)
 		runtime.UnlockOSThread()
-		cpuSlots.release(slot, r.plan.method)
+		cpuSlots.Release(slot, &r.plan.method.cpu)
 	default:
 		r.state = cpuUntrusted
-		cpuSlots.lose(r.plan.method)
+		cpuSlots.Lose(&r.plan.method.cpu)
 	}
 	r.plan.finish(&r, true)
 	if before > 0 {

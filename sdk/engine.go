@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/export"
 	"github.com/corehour/corehour/sdk/internal/frames"
 	"github.com/corehour/corehour/sdk/internal/histogram"
@@ -23,8 +24,8 @@ import (
 // sends, one request at a time.
 type engine struct {
 	config
-	threadClock bool         // CPU is timed, and threads are locked
-	slots       slotBounds   // how many
+	threadClock bool // CPU is timed, and threads are locked
+	slots       cpuslots.Bounds
 	walkable    bool         // stacks, by their frame pointers
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
@@ -143,7 +144,7 @@ func newEngine(c config) (*engine, error) {
 	e := &engine{
 		config:      c,
 		threadClock: slots > 0,
-		slots:       boundsOfSlots(slots),
+		slots:       cpuslots.Of(slots),
 		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),
@@ -233,9 +234,7 @@ func (e *engine) assignPlans() (on int) {
 	registry.graph.follow(e.policy.file)
 	for _, m := range registry.ordered {
 		m.wallOnly = ""
-		if m.strayed.Load() {
-			e.disableCPUOfStray(m)
-		}
+		e.disableCPUOfStray(m)
 		if e.updatePlan(m); m.plan.Load() != nil {
 			on++
 		}

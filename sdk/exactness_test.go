@@ -126,7 +126,7 @@ func TestAMethodRunningAtShutdown(t *testing.T) {
 				}
 			}
 			call.End()
-			if held := cpuSlots.held(); held != 0 || exactLate.cpuHeld.Load() != 0 {
+			if held := cpuSlots.Held(); held != 0 || exactLate.cpu.Held.Load() != 0 {
 				t.Errorf("%+v: %d slots held", s, held)
 			}
 			if calls := exactLate.Calls() - before; calls != 1 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 )
 
 // maxMethods bounds the registry. A program that makes up names would otherwise
@@ -23,8 +25,7 @@ type Method struct {
 	located atomic.Bool // its function has been seen on a stack, and its callees are on
 	node    *graphNode  // what it calls, as its build found out; nil = unknown
 
-	cpuHeld     atomic.Int32 // CPU slots held now, or lost
-	strayed     atomic.Bool  // a call whose CPU was timed ended on another goroutine: the method gets no slot any more
+	cpu         cpuslots.Holder
 	lastCPU     atomic.Int64 // of a timed call, in ns; 0 = none yet
 	callerCache [callerCacheSize]atomic.Pointer[cachedStack]
 

@@ -1,5 +1,7 @@
 package corehour
 
+import "github.com/corehour/corehour/sdk/internal/cpuslots"
+
 // record is one timed call that waits to be exported. With its turn in the ring it
 // fills one cache line.
 type record struct {
@@ -10,7 +12,7 @@ type record struct {
 	wall   int64
 	cpu    int64 // only if state is cpuExact
 	state  cpuState
-	load   slotLoad // when the call began: with the plan's CPU rate, its cpu_p
+	load   cpuslots.Load // when the call began: with the plan's CPU rate, its cpu_p
 	failed bool
 	tail   bool // kept because it was long
 }
@@ -25,7 +27,7 @@ func (r *record) p() float64 {
 
 // cpuP returns the probability that the call had its CPU timed, given that it was kept.
 func (r *record) cpuP() float64 {
-	share := r.load.share(r.plan.cpuRate)
+	share := r.load.Share(r.plan.cpuRate)
 	if r.tail { // kept in any case, but its CPU timed only if chosen when it began
 		share *= r.plan.rate
 	}

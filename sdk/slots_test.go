@@ -1,8 +1,9 @@
 package corehour
 
 import (
-	"math"
 	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 )
 
 var slotted = NewMethod("slotted.Method")
@@ -39,13 +40,13 @@ func TestSlotsAreBounded(t *testing.T) {
 	}
 	force(e, slotted, settings{rate: 1, cpuRate: 1, noCaller: true})
 	release := heldCalls(slotted, 400)
-	held := int(slotted.cpuHeld.Load())
+	held := int(slotted.cpu.Held.Load())
 	release()
-	if allowed := int(e.slots.perMethod); held < allowed/2 || held > allowed {
+	if allowed := int(e.slots.PerMethod); held < allowed/2 || held > allowed {
 		t.Errorf("%d slots held by one method, at most %d allowed", held, allowed)
 	}
-	if cpuSlots.held() != 0 || slotted.cpuHeld.Load() != 0 {
-		t.Errorf("%d slots held after all calls ended, %d by the method", cpuSlots.held(), slotted.cpuHeld.Load())
+	if cpuSlots.Held() != 0 || slotted.cpu.Held.Load() != 0 {
+		t.Errorf("%d slots held after all calls ended, %d by the method", cpuSlots.Held(), slotted.cpu.Held.Load())
 	}
 	var states [cpuStates]int
 	for _, r := range e.ring.dequeue(nil, 1000) {
@@ -65,60 +66,6 @@ func TestSlotsAreBounded(t *testing.T) {
 	}
 }
 
-// In a program that may have fewer threads there are fewer slots, for all methods and
-// for each, and none where that would be next to nothing.
-func TestSlotsAreAShareOfTheThreads(t *testing.T) {
-	for threads, want := range map[int]int{
-		0: 0, 63: 0, 64: 8, 127: 8, 128: 16, 200: 16, 512: 64, 1023: 64, 1024: 128, 10_000: 128, math.MaxInt32: 128,
-	} {
-		if got := slotsWithin(threads); got != want {
-			t.Errorf("%d threads: %d slots, want %d", threads, got, want)
-		}
-	}
-	for slots := leastSlots; slots <= slotsPerProgram; slots *= 2 {
-		e, _ := startWith(t, func(c *config) {})
-		if !e.threadClock {
-			return
-		}
-		e.slots = boundsOfSlots(slots)
-		var releases []func()
-		most := 0
-		for i := range 2 * methodShare {
-			m := NewMethod("slotted.Of" + string(rune('a'+i)))
-			force(e, m, settings{rate: 1, cpuRate: 1, noCaller: true})
-			for range slots {
-				if slot := e.takeSlot(m); slot != noSlot {
-					releases = append(releases, func() { cpuSlots.release(slot, m) })
-				}
-			}
-			most = max(most, int(m.cpuHeld.Load()))
-			if load := cpuSlots.load(m, &e.slots); i == 0 && load != slotsPerProgram {
-				t.Errorf("of %d slots the method holds its share, and the load is %d", slots, load)
-			}
-		}
-		if held := cpuSlots.held(); held != slots || most != slots/methodShare {
-			t.Errorf("of %d slots %d are held, %d by a method", slots, held, most)
-		}
-		for _, release := range releases {
-			release()
-		}
-		if load := cpuSlots.load(slotted, &e.slots); load != 0 {
-			t.Errorf("the load is %d where nothing is held", load)
-		}
-		e.shutdownForTest()
-	}
-}
-
-func TestTheShareFallsWithTheLoad(t *testing.T) {
-	for load := range slotsPerProgram + 1 {
-		x := float64(load) / 64
-		want := 0.5 * math.Max(0.02, 1-x*x)
-		if got := slotLoad(load).share(0.5); math.Abs(got-want) > 1e-15 {
-			t.Errorf("load %d: %v, want %v", load, got, want)
-		}
-	}
-}
-
 // A method whose call holds its thread for a second is timed by the wall from
 // then on, and a message says so.
 func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
@@ -130,15 +77,15 @@ func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
 	release := heldCalls(slotted, 1)
 	began := now() // looks at times of its own, however long they are apart on the clock
 	e.freeSlots(began)
-	e.freeSlots(began + int64(slotPatience)/2)
+	e.freeSlots(began + int64(cpuslots.Patience)/2)
 	if slotted.plan.Load().cpuRate != 1 {
 		t.Error("wall only at once")
 	}
-	e.freeSlots(began + int64(slotPatience))
+	e.freeSlots(began + int64(cpuslots.Patience))
 	if slotted.plan.Load().cpuRate != 0 || e.counters.wallOnly.Load() != 1 {
 		t.Errorf("CPU rate %v, %d methods wall-only", slotted.plan.Load().cpuRate, e.counters.wallOnly.Load())
 	}
-	e.freeSlots(began + 2*int64(slotPatience))
+	e.freeSlots(began + 2*int64(cpuslots.Patience))
 	if n := e.counters.wallOnly.Load(); n != 1 {
 		t.Errorf("counted %d times", n)
 	}

@@ -67,8 +67,8 @@ func registrySnapshot() Snapshot {
 		MethodsRefused: registry.refused,
 		HandedOut:      ledger.emitted.Load(),
 		WriteUnknown:   ledger.writeUnknown.Load(),
-		CPUSlotsHeld:   cpuSlots.held(),
-		CPUSlotsLost:   cpuSlots.lost.Load(),
+		CPUSlotsHeld:   cpuSlots.Held(),
+		CPUSlotsLost:   cpuSlots.Lost.Load(),
 	}
 	for _, m := range registry.ordered {
 		s.Calls += m.Calls()

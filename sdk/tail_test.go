@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
 )
 
 var tailed = NewMethod("tailed.Method", Tail(), Rate(0.2), CPURate(1))
@@ -28,7 +30,7 @@ func TestTheTailIsKept(t *testing.T) {
 		thresholds := map[int64]bool{}
 		for range calls {
 			lasting := time.Duration(float64(time.Millisecond) * math.Pow(1-random.Float64(), -1/1.5))
-			lasting = min(lasting, slotPatience*3/4)
+			lasting = min(lasting, cpuslots.Patience*3/4)
 			threshold := tailed.plan.Load().tailFrom
 			thresholds[threshold] = true
 			call := tailed.Begin()
