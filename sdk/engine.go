@@ -61,7 +61,7 @@ type engine struct {
 
 	http        *http.Client
 	poller      *export.Poller        // nil = rates are not polled
-	methodWatch *methodWatch          // nil = there is no method file
+	methodWatch *methodfile.Watch     // nil = there is no method file
 	methodFiles chan *methodfile.File // from followFile to the control loop
 	servedRates chan *rateTable       // from the poller to the control loop
 	ratesUntil  int64                 // as now() counts: then they are no longer fresh; owned by the control loop
@@ -167,7 +167,7 @@ func newEngine(c config) (*engine, error) {
 	e.probe.prepare(e)
 	e.calibrate()
 	if c.methodFile != "" {
-		e.methodWatch = &methodWatch{path: c.methodFile, strict: c.strictMethods}
+		e.methodWatch = &methodfile.Watch{Path: c.methodFile, Strict: c.strictMethods, Logf: messages.Logf}
 	}
 	var err error
 	if e.policy, err = newPolicy(c, e.methodWatch); err != nil {

@@ -143,11 +143,3 @@ func TestAMethodFileThatComesLater(t *testing.T) {
 		})
 	}
 }
-
-// A path that is no regular file could be read for ever.
-func TestTheMethodFileIsAFile(t *testing.T) {
-	w := &methodWatch{path: t.TempDir()}
-	if _, err := w.first(); err == nil || !strings.Contains(err.Error(), "must be a regular file") {
-		t.Errorf("a directory: %v", err)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
@@ -24,18 +25,17 @@ type policy struct {
 }
 
 // newPolicy reads the method file that w follows; nil = there is none.
-func newPolicy(c config, w *methodWatch) (policy, error) {
+func newPolicy(c config, w *methodfile.Watch) (policy, error) {
 	p := policy{defaults: c.defaults, strict: c.strictMethods, compiledIn: c.compiledIn, named: c.namedOnly}
 	if w == nil {
 		p.file = c.builtFile()
 		return p, nil
 	}
-	file, err := w.first()
+	file, err := w.Next()
 	if err != nil && (c.methodFileAsked || c.strictMethods) {
 		return p, err
 	}
 	if err != nil {
-		w.fault = err.Error()
 		messages.Logf("COREHOUR_METHODS is left out: %v", err)
 		return p, nil
 	}
@@ -193,6 +193,33 @@ func (e *engine) updatePolicy(change func(*policy)) {
 func (e *engine) applyRates(rates *rateTable) {
 	e.updatePolicy(func(p *policy) { p.rates = rates })
 	e.ratesServed.Store(rates != nil)
+}
+
+// filePause is how often the method file is read.
+const filePause = 5 * time.Second
+
+// followFile passes every new content of the method file to the control loop. Shutdown
+// does not wait for it: a file system that hangs must not hang the program.
+func (e *engine) followFile() {
+	for {
+		select {
+		case <-time.After(filePause):
+		case <-e.polling.Done():
+			return
+		}
+		file, err := e.methodWatch.Next()
+		if err != nil {
+			e.counters.fileFaults.Add(1)
+			messages.Logf("a change of the method file is not taken: %v", err)
+		}
+		if file == nil {
+			continue
+		}
+		select {
+		case e.methodFiles <- file:
+		case <-e.polling.Done():
+		}
+	}
 }
 
 func (e *engine) applyMethodFile(file *methodfile.File) {
