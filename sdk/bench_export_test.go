@@ -24,7 +24,7 @@ func BenchmarkEncodeGzip(b *testing.B) {
 
 func benchExport(b *testing.B, export func(*engine, *request) int) {
 	e, _ := startWith(b, func(c *config) { c.defaults = settings{rate: 0.5, cpuRate: 1} })
-	for e.ring.length() < 1024 {
+	for e.ring.Length() < 1024 {
 		parent(1)
 	}
 	r := e.buildRequest(false)

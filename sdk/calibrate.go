@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/ring"
 )
 
 const (
@@ -28,8 +29,8 @@ func (e *engine) calibrate() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
-	bench := &engine{config: e.config, threadClock: e.threadClock, slots: e.slots, walkable: e.walkable, ring: newRing(2), cells: newCellTable(1)}
-	bench.batchMask = uint64(len(bench.ring.places) - 1)
+	bench := &engine{config: e.config, threadClock: e.threadClock, slots: e.slots, walkable: e.walkable, ring: ring.New[record](2), cells: newCellTable(1)}
+	bench.batchMask = uint64(len(bench.ring.Places) - 1)
 	c := &e.probe
 	keepLowest(&c.countedPS, bench.costOf(settings{}, countedCalls))
 	keepLowest(&c.wall.inLoop, bench.costOf(settings{rate: 1}, calibrationCalls)/1000)
@@ -73,13 +74,14 @@ func (e *engine) costOf(s settings, calls int64) int64 {
 		clock = hostclock.ThreadCPU
 	}
 	rounds := make([]int64, calibrationRounds)
+	var one [1]record
 	for i := range rounds {
 		start := clock()
 		descend(calibrationDepth, func() {
 			for range calls {
 				m.Begin().End()
 				if s.rate > 0 {
-					e.ring.drop()
+					e.ring.Dequeue(one[:0], 1)
 				}
 			}
 		})

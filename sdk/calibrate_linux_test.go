@@ -36,7 +36,7 @@ func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
 		var cpus, walls []int64
 		for range 3001 {
 			truth.Begin().End()
-			r := e.ring.dequeue(nil, 1)
+			r := e.ring.Dequeue(nil, 1)
 			if len(r) != 1 || r[0].cpu > r[0].wall {
 				t.Fatalf("records %+v", r)
 			}
@@ -111,7 +111,7 @@ func timesDoNotDependOnTheRate(t *testing.T) {
 				}
 				force(e, truth, settings{rate: 1, cpuRate: 1})
 				call()
-				for _, r := range e.ring.dequeue(nil, 1) {
+				for _, r := range e.ring.Dequeue(nil, 1) {
 					if round > 0 && r.state == cpuExact {
 						times[i] = append(times[i], r.cpu)
 					}

@@ -69,8 +69,9 @@ func (c Call) end(failed bool) {
 			return
 		}
 	case pl.plain:
-		if p, at := pl.engine.ring.claim(); p != nil {
-			p.plan, p.start, p.wall, p.failed = pl, c.word, wall, failed
+		if p, at := pl.engine.ring.Claim(); p != nil {
+			r := &p.Record
+			r.plan, r.start, r.wall, r.failed = pl, c.word, wall, failed
 			pl.engine.publish(p, at)
 			return
 		}

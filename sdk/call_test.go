@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/corehour/corehour/sdk/internal/ring"
 )
 
 var (
@@ -34,7 +36,7 @@ func between(depth int) {
 func child() { defer childMethod.Begin().End() }
 
 func callersOf(e *engine, m *Method) (callers []string) {
-	for _, r := range e.ring.dequeue(nil, 1000) {
+	for _, r := range e.ring.Dequeue(nil, 1000) {
 		if r.plan.method == m {
 			callers = append(callers, callerText(r.caller))
 		}
@@ -141,7 +143,7 @@ func TestPanicAndGoexit(t *testing.T) {
 		runtime.Goexit()
 	}()
 	<-done
-	if n := len(e.ring.dequeue(nil, 10)); n != 2 {
+	if n := len(e.ring.Dequeue(nil, 10)); n != 2 {
 		t.Errorf("%d records", n)
 	}
 	if cpuSlots.Held() != 0 {
@@ -159,7 +161,7 @@ func TestEndedTwice(t *testing.T) {
 	first.End()
 	second.End()
 	second.End()
-	if n := len(e.ring.dequeue(nil, 10)); n != 2 {
+	if n := len(e.ring.Dequeue(nil, 10)); n != 2 {
 		t.Errorf("%d records of two calls", n)
 	}
 	if cpuSlots.Held() != 0 || childMethod.cpu.Held.Load() != 0 {
@@ -176,7 +178,7 @@ func TestEndedTwiceByTheWall(t *testing.T) {
 	call := childMethod.Begin()
 	call.End()
 	call.End()
-	if calls, records := childMethod.Calls()-before, len(e.ring.dequeue(nil, 10)); calls != 1 || records != 2 {
+	if calls, records := childMethod.Calls()-before, len(e.ring.Dequeue(nil, 10)); calls != 1 || records != 2 {
 		t.Errorf("%d calls, %d records", calls, records)
 	}
 }
@@ -193,7 +195,7 @@ func TestEndErrorLooksWhenTheCallEnds(t *testing.T) {
 	f(true)
 	f(false)
 	childMethod.Begin().EndError(nil)
-	r := e.ring.dequeue(nil, 10)
+	r := e.ring.Dequeue(nil, 10)
 	if len(r) != 3 || !r[0].failed || r[1].failed || r[2].failed {
 		t.Errorf("records %+v", r)
 	}
@@ -223,7 +225,7 @@ func TestACallIsThreeWords(t *testing.T) {
 	if size := unsafe.Sizeof(Call{}); size > 3*unsafe.Sizeof(uintptr(0)) && size > 24 {
 		t.Errorf("%d bytes", size)
 	}
-	if size := unsafe.Sizeof(place{}); size > 64 {
+	if size := unsafe.Sizeof(ring.Place[record]{}); size > 64 {
 		t.Errorf("a place of the ring has %d bytes, more than a cache line", size)
 	}
 }

@@ -43,9 +43,9 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 		t.Helper()
 		found := ""
 		for round := range 4 { // learnt, looked for, kept
-			e.ring.dequeue(nil, 100)
+			e.ring.Dequeue(nil, 100)
 			wayFarFunction(wayNearFunction)
-			for _, r := range e.ring.dequeue(nil, 100) {
+			for _, r := range e.ring.Dequeue(nil, 100) {
 				if r.plan.method != wayHere {
 					continue
 				}
@@ -84,9 +84,9 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 		two.located.Store(false)
 	})
 	last := func() string {
-		e.ring.dequeue(nil, 100)
+		e.ring.Dequeue(nil, 100)
 		wayBoth(one)
-		for _, r := range e.ring.dequeue(nil, 100) {
+		for _, r := range e.ring.Dequeue(nil, 100) {
 			if r.plan.method == wayHere {
 				return callerText(r.caller)
 			}
@@ -120,9 +120,9 @@ func TestWaysAreBounded(t *testing.T) {
 	for range 4 {
 		all()
 	}
-	e.ring.dequeue(nil, 1000)
+	e.ring.Dequeue(nil, 1000)
 	all()
-	for _, r := range e.ring.dequeue(nil, 1000) {
+	for _, r := range e.ring.Dequeue(nil, 1000) {
 		if r.plan.method == wayHere && r.caller != wayFar {
 			t.Errorf("caller %s", callerText(r.caller))
 		}

@@ -114,7 +114,7 @@ func TestCPUIsTrue(t *testing.T) {
 				inside = time.Duration(hostclock.ThreadCPU() - start)
 				return used
 			})
-			r := e.ring.dequeue(nil, 1)
+			r := e.ring.Dequeue(nil, 1)
 			if len(r) == 1 && r[0].state == cpuUntrusted {
 				untrusted++
 				continue
@@ -200,7 +200,7 @@ func TestScarceSlotsDoNotBias(t *testing.T) {
 		}
 		running.Wait()
 		calls += 40 * 200
-		for _, r := range e.ring.dequeue(nil, 1<<14) {
+		for _, r := range e.ring.Dequeue(nil, 1<<14) {
 			if r.state == cpuExact {
 				taken.addRecord(time.Duration(r.cpu) > between, 1/(r.p()*r.cpuP()))
 			}
@@ -255,7 +255,7 @@ func TestWallIsNeverShorterThanCPU(t *testing.T) {
 		}
 		call.End()
 		runtime.KeepAlive(x)
-		for _, r := range e.ring.dequeue(nil, 1) {
+		for _, r := range e.ring.Dequeue(nil, 1) {
 			checked++
 			if r.state == cpuExact && (r.cpu > r.wall || r.cpu < 0) {
 				t.Fatalf("CPU %d, wall %d", r.cpu, r.wall)
@@ -293,7 +293,7 @@ func TestAnEndElsewhereIsUntrusted(t *testing.T) {
 				call.End()
 			}()
 			<-ended
-			r := e.ring.dequeue(nil, 2)
+			r := e.ring.Dequeue(nil, 2)
 			if len(r) != 1 || r[0].state != cpuUntrusted || r[0].cpu != 0 || r[0].wall <= 0 {
 				t.Fatalf("records %+v", r)
 			}
@@ -347,7 +347,7 @@ func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
 		}
 		strayed.Begin().End()
 		states = map[cpuState]int{}
-		for _, r := range e.ring.dequeue(nil, 2*calls) {
+		for _, r := range e.ring.Dequeue(nil, 2*calls) {
 			states[r.state]++
 		}
 		e.disableCPUOfStrays()
@@ -383,7 +383,7 @@ func TestAnEndInPlaceIsTrusted(t *testing.T) {
 			go func() {
 				defer close(done)
 				used := timed(func() time.Duration { runtime.Gosched(); return burn(20 * time.Microsecond) })
-				for _, r := range e.ring.dequeue(nil, 2) {
+				for _, r := range e.ring.Dequeue(nil, 2) {
 					if r.state == cpuExact && r.cpu >= int64(used) {
 						exact++
 					}

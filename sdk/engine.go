@@ -17,6 +17,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
+	"github.com/corehour/corehour/sdk/internal/ring"
 )
 
 // engine is what lives between Start and shutdown: the queue, the cells, and two
@@ -28,7 +29,7 @@ type engine struct {
 	slots       cpuslots.Bounds
 	walkable    bool         // stacks, by their frame pointers
 	offset      atomic.Int64 // Unix time minus now()
-	ring        *ring
+	ring        *ring.Ring[record]
 	batchMask   uint64 // a batch is full when these bits of the ring's count are 0
 	headroom    int    // places kept free while a request is in flight
 	cells       *cellTable
@@ -146,7 +147,7 @@ func newEngine(c config) (*engine, error) {
 		threadClock: slots > 0,
 		slots:       cpuslots.Of(slots),
 		walkable:    frames.Trusted(),
-		ring:        newRing(c.queue),
+		ring:        ring.New[record](c.queue),
 		batchMask:   uint64(c.batch - 1),
 		headroom:    headroomOf(&c),
 		cells:       newCellTable(c.cells),
@@ -279,7 +280,7 @@ func (e *engine) attempt(work func()) (done bool) {
 
 // offer queues a finished call, or aggregates it if the queue is full.
 func (e *engine) offer(r *record) {
-	p, at := e.ring.claim()
+	p, at := e.ring.Claim()
 	if p == nil {
 		e.counters.dropped.Add(1)
 		e.aggregateOverflow(r)
@@ -288,16 +289,16 @@ func (e *engine) offer(r *record) {
 		}
 		return
 	}
-	p.record = *r
+	p.Record = *r
 	e.publish(p, at)
 }
 
 // publish completes a claimed place and wakes the sender whenever another batch is full.
-func (e *engine) publish(p *place, at uint64) {
-	p.publish(at)
+func (e *engine) publish(p *ring.Place[record], at uint64) {
+	p.Publish(at)
 	if (at+1)&e.batchMask == 0 {
 		e.wakeSender()
-		if e.headroom > 0 && e.ring.length() > len(e.ring.places)-e.headroom {
+		if e.headroom > 0 && e.ring.Length() > len(e.ring.Places)-e.headroom {
 			e.requestHeadroom()
 		}
 	}

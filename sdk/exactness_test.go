@@ -28,7 +28,7 @@ func TestEachRefusalIsCountedOnce(t *testing.T) {
 		defer close(quitted)
 		var batch []record
 		for {
-			batch = e.ring.dequeue(batch[:0], 8)
+			batch = e.ring.Dequeue(batch[:0], 8)
 			taken.Add(int64(len(batch)))
 			select {
 			case <-quit:
@@ -48,11 +48,11 @@ func TestEachRefusalIsCountedOnce(t *testing.T) {
 	running.Wait()
 	close(quit)
 	<-quitted
-	for range len(e.ring.places) - e.ring.length() + 10 { // and certainly full at the end
+	for range len(e.ring.Places) - e.ring.Length() + 10 { // and certainly full at the end
 		exactDrops.Begin().End()
 	}
 	calls := exactDrops.Calls() - before
-	left := int64(len(e.ring.dequeue(nil, len(e.ring.places))))
+	left := int64(len(e.ring.Dequeue(nil, len(e.ring.Places))))
 	s := Stats()
 	if s.Dropped < 10 || s.Dropped != s.Folded || s.Dropped+taken.Load()+left != calls || s.Recorded != taken.Load()+left || s.FoldLost != 0 {
 		t.Errorf("%d calls: %d taken, %d left; recorded %d, dropped %d, folded %d, lost %d", calls, taken.Load(), left, s.Recorded, s.Dropped, s.Folded, s.FoldLost)
@@ -75,9 +75,9 @@ func TestChoicesAreIndependent(t *testing.T) {
 			chosen, runs := 0, 1
 			last := false
 			for i := range n {
-				before := e.ring.accepted()
+				before := e.ring.Accepted()
 				exactRuns.Begin().End()
-				is := e.ring.accepted() > before
+				is := e.ring.Accepted() > before
 				if is {
 					chosen++
 				}
@@ -86,7 +86,7 @@ func TestChoicesAreIndependent(t *testing.T) {
 				}
 				last = is
 			}
-			e.ring.dequeue(nil, n)
+			e.ring.Dequeue(nil, n)
 			a, b := float64(chosen), float64(n-chosen)
 			mean := 2*a*b/n + 1
 			z := (float64(runs) - mean) / math.Sqrt((mean-1)*(mean-2)/(n-1))

@@ -22,8 +22,8 @@ func (e *engine) requestHeadroom() {
 func (e *engine) freeHeadroom() {
 	const few = 64 // a buffer for the stack
 	var batch [few]record
-	for e.delivering.Load() && e.ring.length() > len(e.ring.places)-e.headroom {
-		taken := e.ring.dequeue(batch[:0], min(few, e.headroom))
+	for e.delivering.Load() && e.ring.Length() > len(e.ring.Places)-e.headroom {
+		taken := e.ring.Dequeue(batch[:0], min(few, e.headroom))
 		if len(taken) == 0 {
 			return // the oldest is not finished yet
 		}

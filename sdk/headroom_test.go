@@ -60,12 +60,12 @@ func TestRoomIsMadeOnlyWhileARequestLasts(t *testing.T) {
 		m.Begin().End()
 	}
 	e.freeHeadroom()
-	if n := e.ring.length(); n != 64 {
+	if n := e.ring.Length(); n != 64 {
 		t.Errorf("%d of 64 records left", n)
 	}
 	e.delivering.Store(true)
 	e.freeHeadroom()
-	if n := e.ring.length(); n != 56 || Stats().Folded != 8 {
+	if n := e.ring.Length(); n != 56 || Stats().Folded != 8 {
 		t.Errorf("%d of 64 records left, %d folded", n, Stats().Folded)
 	}
 }

@@ -26,7 +26,7 @@ func TestLawsFailAtTheirRate(t *testing.T) {
 		for seed := range uint64(seeds) {
 			renew(e, lawful, seed)
 			chosen := choices(e, lawful, calls)
-			e.ring.dequeue(nil, calls)
+			e.ring.Dequeue(nil, calls)
 			for law, z := range map[string]float64{
 				"share": shareZ(chosen, p), "runs": runsZ(chosen), "gaps": gapsZ(chosen, p),
 			} {
@@ -49,9 +49,9 @@ func TestLawsFailAtTheirRate(t *testing.T) {
 func choices(e *engine, m *Method, calls int) []bool {
 	chosen := make([]bool, calls)
 	for i := range chosen {
-		before := e.ring.accepted()
+		before := e.ring.Accepted()
 		m.Begin().End()
-		chosen[i] = e.ring.accepted() > before
+		chosen[i] = e.ring.Accepted() > before
 	}
 	return chosen
 }
@@ -169,7 +169,7 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 	var others sync.WaitGroup
 	others.Go(func() { // who takes a little from a queue that is full
 		for {
-			for _, r := range e.ring.dequeue(nil, 16) {
+			for _, r := range e.ring.Dequeue(nil, 16) {
 				begun[r.p()].kept.Add(1)
 			}
 			select {
@@ -210,7 +210,7 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 	close(quit)
 	others.Wait()
 	force(e, switched, settings{mode: Off})
-	for _, r := range e.ring.dequeue(nil, 64) {
+	for _, r := range e.ring.Dequeue(nil, 64) {
 		begun[r.p()].kept.Add(1)
 	}
 	inSums := int64(0)

@@ -75,7 +75,7 @@ func TestTheStampedRateIsTheRateOfTheGap(t *testing.T) {
 			sampled.Begin().End()
 		}
 		expected[rate] += callsEach * rate
-		for _, r := range e.ring.dequeue(nil, callsEach) {
+		for _, r := range e.ring.Dequeue(nil, callsEach) {
 			if r.plan.rate != rate {
 				t.Fatalf("a record of rate %v while the rate is %v", r.plan.rate, rate)
 			}
@@ -110,7 +110,7 @@ func TestTheShareHoldsUnderContention(t *testing.T) {
 			})
 		}
 		running.Wait()
-		n := float64(len(e.ring.dequeue(nil, 1<<16)))
+		n := float64(len(e.ring.Dequeue(nil, 1<<16)))
 		const mean = p * goroutines * each
 		if z := (n - mean) / math.Sqrt(mean*(1-p)); math.Abs(z) > 5 {
 			t.Errorf("%d shards: %v records, %v expected, z = %.1f", shards, n, mean, z)
@@ -134,7 +134,8 @@ func TestProbesDoNotAllocate(t *testing.T) {
 	call := func() { m.Begin().End() }
 	check("before Start", call)
 	e, _ := startWith(t, func(c *config) {})
-	take := func() { call(); e.ring.drop() }
+	var one [1]record
+	take := func() { call(); e.ring.Dequeue(one[:0], 1) }
 	for what, s := range map[string]settings{
 		"off":             {mode: Off},
 		"never chosen":    {rate: 0, cpuRate: 1},
@@ -149,7 +150,7 @@ func TestProbesDoNotAllocate(t *testing.T) {
 		check(what, take)
 	}
 	force(e, m, settings{rate: 1, noCaller: true})
-	for range len(e.ring.places) {
+	for range len(e.ring.Places) {
 		call()
 	}
 	check("full queue", call)

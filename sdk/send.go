@@ -83,7 +83,7 @@ func (e *engine) flush(last bool) {
 // buildRequest makes a request of what waits, or returns nil. Cells are sent with counts,
 // or earlier once half of the table is used.
 func (e *engine) buildRequest(last bool) *request {
-	e.records = e.ring.dequeue(e.records[:0], e.batch)
+	e.records = e.ring.Dequeue(e.records[:0], e.batch)
 	r := &request{records: e.records, intervals: e.intervals.removeOldest(countsPerRequest)}
 	if last || len(r.intervals) > 0 || e.cellsPending || e.cells.length() > e.config.cells/2 {
 		r.cells = e.cells.removeCells(cellsPerRequest)

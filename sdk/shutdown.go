@@ -89,7 +89,7 @@ const (
 // unknown outcome before it. If the engine has not ended, a request is still in flight.
 func (e *engine) undelivered(ctx context.Context, unknownCalls int64, ended bool) error {
 	calls := e.intervals.calls()
-	measurements := int64(e.ring.length()) + e.cells.measurements()
+	measurements := int64(e.ring.Length()) + e.cells.measurements()
 	unknownCalls = ledger.writeUnknown.Load() - unknownCalls
 	if !ended {
 		unknownCalls += e.inFlightCalls.Load()

@@ -49,7 +49,7 @@ func TestSlotsAreBounded(t *testing.T) {
 		t.Errorf("%d slots held after all calls ended, %d by the method", cpuSlots.Held(), slotted.cpu.Held.Load())
 	}
 	var states [cpuStates]int
-	for _, r := range e.ring.dequeue(nil, 1000) {
+	for _, r := range e.ring.Dequeue(nil, 1000) {
 		states[r.state]++
 		if p := r.cpuP(); !(p >= 0.02 && p <= 1) {
 			t.Fatalf("cpu_p = %v", p)
@@ -91,7 +91,7 @@ func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
 	}
 	slotted.Begin().End()
 	release()
-	if r := e.ring.dequeue(nil, 3); len(r) != 2 || r[0].state != cpuNotSampled || r[0].cpuP() != 0 || r[1].state != cpuExact {
+	if r := e.ring.Dequeue(nil, 3); len(r) != 2 || r[0].state != cpuNotSampled || r[0].cpuP() != 0 || r[1].state != cpuExact {
 		t.Errorf("records %+v", r)
 	}
 }
@@ -100,7 +100,7 @@ func TestBlockingMethodsAreNeverLocked(t *testing.T) {
 	m := NewMethod("slotted.Blocking", Blocking(), Rate(1), CPURate(1))
 	e, _ := startWith(t, func(c *config) {})
 	m.Begin().End()
-	if r := e.ring.dequeue(nil, 2); len(r) != 1 || r[0].state != cpuNotSampled || r[0].cpuP() != 0 {
+	if r := e.ring.Dequeue(nil, 2); len(r) != 1 || r[0].state != cpuNotSampled || r[0].cpuP() != 0 {
 		t.Errorf("records %+v", r)
 	}
 }

@@ -82,7 +82,7 @@ func TestStacks(t *testing.T) {
 		force(e, stackedInner, settings{rate: 1, stack: stacked})
 		for _, depth := range []int{0, 5, 11, 12, 13, 14, 15, 30, 56, 57} {
 			stackOuter(depth)
-			for _, r := range e.ring.dequeue(nil, 10) {
+			for _, r := range e.ring.Dequeue(nil, 10) {
 				if r.plan.method != stackedInner {
 					continue
 				}
@@ -102,11 +102,11 @@ func TestStacks(t *testing.T) {
 	}
 	force(e, stackedInner, settings{rate: 1, stack: true})
 	stackInner()
-	if r := e.ring.dequeue(nil, 2); len(r) != 1 || stackIn(r[0]) != "stacked.Inner" || r[0].caller != entry {
+	if r := e.ring.Dequeue(nil, 2); len(r) != 1 || stackIn(r[0]) != "stacked.Inner" || r[0].caller != entry {
 		t.Errorf("alone: %+v", r)
 	}
 	stackOuter(100)
-	r := e.ring.dequeue(nil, 10)
+	r := e.ring.Dequeue(nil, 10)
 	if stackIn(r[0]) != "(cut);stacked.Inner" || r[0].caller != nil {
 		t.Errorf("too far: stack %q, caller %s", stackIn(r[0]), callerText(r[0].caller))
 	}
@@ -117,7 +117,7 @@ func TestStacksOfRecursion(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	force(e, stackedDeep, settings{rate: 1, stack: true, cpuRate: 0.5})
 	stackDeep(200)
-	for i, r := range e.ring.dequeue(nil, 1000) {
+	for i, r := range e.ring.Dequeue(nil, 1000) {
 		level := 201 - i // the deepest ends first
 		names := strings.Split(stackIn(r), ";")
 		if level > 70 && (len(names) != stackFrames+1 || names[0] != stackCut) || level < 50 && len(names) != level {
@@ -131,7 +131,7 @@ func TestStacksOfRecursion(t *testing.T) {
 	}
 	force(e, stackedLong, settings{rate: 1, stack: true})
 	stackLong(10)
-	deepest := stackIn(e.ring.dequeue(nil, 1)[0])
+	deepest := stackIn(e.ring.Dequeue(nil, 1)[0])
 	if !strings.HasPrefix(deepest, stackCut+";") || len(deepest) > stackBytes || len(deepest) < stackBytes*3/4 || strings.Count(deepest, ";") != 5 {
 		t.Errorf("%d bytes: %s", len(deepest), deepest)
 	}

@@ -79,9 +79,9 @@ func registrySnapshot() Snapshot {
 // snapshot adds the engine's own figures. registry.mu is held.
 func (e *engine) snapshot() Snapshot {
 	s := registrySnapshot()
-	s.Recorded = e.ring.accepted()
-	s.QueueLength = e.ring.length()
-	s.QueueCapacity = len(e.ring.places)
+	s.Recorded = e.ring.Accepted()
+	s.QueueLength = e.ring.Length()
+	s.QueueCapacity = len(e.ring.Places)
 	s.Intervals = e.intervals.length()
 	s.Endpoints = len(e.config.collectors)
 	e.cells.snapshot(&s)

@@ -48,7 +48,7 @@ func TestAHookThatIsProbed(t *testing.T) {
 			if asked != 2 {
 				t.Errorf("the hook was asked %d times for 2 calls", asked)
 			}
-			all, traced := e.ring.dequeue(nil, 100), 0
+			all, traced := e.ring.Dequeue(nil, 100), 0
 			for _, r := range all {
 				if r.traced() {
 					traced++
@@ -85,7 +85,7 @@ func TestAHookThatWaitsForOthers(t *testing.T) {
 		}
 	})
 	hooked.BeginContext(context.Background()).End()
-	if n := len(e.ring.dequeue(nil, 2*maxHooks)); n != maxHooks+1 {
+	if n := len(e.ring.Dequeue(nil, 2*maxHooks)); n != maxHooks+1 {
 		t.Errorf("%d calls", n)
 	}
 	if e.hooks.Load() != 0 || Stats().TraceFaults != 1 {
@@ -111,7 +111,7 @@ func TestHooksAtTheSameTime(t *testing.T) {
 		running.Go(func() { hooked.BeginContext(context.Background()).End() })
 	}
 	running.Wait()
-	for _, r := range e.ring.dequeue(nil, 100) {
+	for _, r := range e.ring.Dequeue(nil, 100) {
 		if !r.traced() {
 			t.Error("a call has no trace")
 		}
@@ -141,7 +141,7 @@ func TestWhatAHookGivesIsBounded(t *testing.T) {
 	} {
 		given = c.given
 		hooked.BeginContext(context.Background()).End()
-		r := e.ring.dequeue(nil, 2)
+		r := e.ring.Dequeue(nil, 2)
 		if len(r) != 1 || !r[0].traced() {
 			t.Fatalf("%s: records %+v", what, r)
 		}

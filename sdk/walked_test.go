@@ -154,7 +154,7 @@ func TestWalkedStacksTellTheSameCallers(t *testing.T) {
 			}
 			shape()
 			var lines []string
-			for _, r := range e.ring.dequeue(nil, 1000) {
+			for _, r := range e.ring.Dequeue(nil, 1000) {
 				lines = append(lines, r.plan.method.name+" by "+callerText(r.caller))
 			}
 			texts = append(texts, strings.Join(lines, "\n"))

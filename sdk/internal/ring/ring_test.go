@@ -1,4 +1,4 @@
-package corehour
+package ring
 
 import (
 	"sync"
@@ -6,20 +6,22 @@ import (
 	"testing"
 )
 
-func put(r *ring, rec record) bool {
-	p, at := r.claim()
+type record struct{ start, wall int64 }
+
+func put(r *Ring[record], rec record) bool {
+	p, at := r.Claim()
 	if p == nil {
 		return false
 	}
-	p.record = rec
-	p.publish(at)
+	p.Record = rec
+	p.Publish(at)
 	return true
 }
 
 // Every record that is put is taken once, in the order of its goroutine; a full
 // ring refuses and overwrites nothing.
 func TestTheRingLosesNothing(t *testing.T) {
-	r := newRing(64)
+	r := New[record](64)
 	const goroutines, each = 4, 20_000
 	var refused atomic.Int64
 	var running sync.WaitGroup
@@ -46,7 +48,7 @@ func TestTheRingLosesNothing(t *testing.T) {
 			finished = true
 		default:
 		}
-		batch = r.dequeue(batch[:0], 64)
+		batch = r.Dequeue(batch[:0], 64)
 		for _, rec := range batch {
 			if rec.wall <= last[rec.start] {
 				t.Fatalf("goroutine %d: %d after %d", rec.start, rec.wall, last[rec.start])
@@ -55,13 +57,13 @@ func TestTheRingLosesNothing(t *testing.T) {
 			taken++
 		}
 	}
-	if taken+refused.Load() != goroutines*each || taken != r.accepted() || r.length() != 0 {
-		t.Errorf("%d taken, %d refused of %d, %d left", taken, refused.Load(), goroutines*each, r.length())
+	if taken+refused.Load() != goroutines*each || taken != r.Accepted() || r.Length() != 0 {
+		t.Errorf("%d taken, %d refused of %d, %d left", taken, refused.Load(), goroutines*each, r.Length())
 	}
 }
 
 func TestAFullRingRefuses(t *testing.T) {
-	r := newRing(4)
+	r := New[record](4)
 	for i := range 4 {
 		if !put(r, record{wall: int64(i)}) {
 			t.Fatalf("place %d is refused", i)
@@ -70,11 +72,11 @@ func TestAFullRingRefuses(t *testing.T) {
 	if put(r, record{wall: 9}) {
 		t.Error("a full ring took a record")
 	}
-	r.drop()
+	r.Dequeue(nil, 1)
 	if !put(r, record{wall: 4}) {
 		t.Error("a ring with room refused a record")
 	}
-	for i, rec := range r.dequeue(nil, 9) {
+	for i, rec := range r.Dequeue(nil, 9) {
 		if rec.wall != int64(i+1) {
 			t.Errorf("record %d is %d", i, rec.wall)
 		}
