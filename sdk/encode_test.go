@@ -65,9 +65,13 @@ func TestWhatTravels(t *testing.T) {
 		}
 	}
 
-	byName := map[string]int{}
+	byName, traces := map[string]int{}, map[string]bool{}
 	for _, s := range c.spans(t, "call") {
 		byName[s.name]++
+		if traces[string(s.traceID)] {
+			t.Fatalf("trace %x has two spans", s.traceID)
+		}
+		traces[string(s.traceID)] = true
 		if s.kind != 1 || len(s.traceID) != 16 || len(s.spanID) != 8 || len(s.parentID) != 0 {
 			t.Fatalf("kind %d, ids %x %x %x", s.kind, s.traceID, s.spanID, s.parentID)
 		}

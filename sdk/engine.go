@@ -175,7 +175,7 @@ func newEngine(c config) (*engine, error) {
 		return nil, err
 	}
 	client := export.Client{HTTP: e.http, Agent: "corehour-go/" + Version, Timeout: c.timeout, Headers: c.headers, URLs: c.collectors}
-	poster := &export.Poster{Client: client, Retry: c.retry, Retried: &e.counters.retried, Closing: e.stopping, Packer: export.Packer{Gzip: c.gzip}}
+	poster := &export.Poster{Client: client, Retry: c.retry, Retried: &e.counters.retried, Closing: e.stopping, Packer: export.Packer{Gzip: c.compresses()}}
 	e.out = func(r *request) (export.Outcome, error) {
 		return poster.Deliver(e.deadline, func(body []byte) []byte { return e.encode(body, r) })
 	}

@@ -53,7 +53,7 @@ func (c *config) fromEnvironment() {
 		switch value := os.Getenv(name); value {
 		case "":
 		case "gzip", "none":
-			c.gzip = value == "gzip"
+			c.compression = value
 		default:
 			messages.Logf("%s is left out: must be gzip or none, found %q", name, value)
 		}

@@ -184,7 +184,7 @@ func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	t.Helper()
 	keepOptions(t)
 	c := defaultConfig()
-	c.random = seeded(1)
+	c.random, c.compression = seeded(1), "gzip"
 	change(&c)
 	e, err := newEngine(c)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/sdk/internal/export"
@@ -28,7 +29,7 @@ type config struct {
 	rateHeaders export.Headers    // of polls for rates, in addition
 	tls         *tls.Config       // of the SDK's own client, nil = as Go has it
 	timeout     time.Duration
-	gzip        bool
+	compression string // gzip or none; "" = gzip unless all collectors are on this machine
 	client      *http.Client
 	writer      io.Writer // prints instead of sending
 
@@ -68,7 +69,6 @@ func defaultConfig() config {
 		headers:     export.Headers{},
 		rateHeaders: export.Headers{},
 		timeout:     10 * time.Second,
-		gzip:        true,
 		defaults:    settings{mode: Sample, rate: defaultRate, cpuRate: 1},
 		interval:    time.Minute,
 		flushEvery:  5 * time.Second,
@@ -288,6 +288,12 @@ func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
 // of BeginContext, on their goroutine.
 func WithTraceContext(find func(context.Context) (TraceContext, bool)) Option {
 	return func(c *config) { c.traceContext = find }
+}
+
+// compresses reports whether requests are compressed. To a collector on the same machine that takes
+// most of what sending a record takes, on both sides, and saves nothing.
+func (c *config) compresses() bool {
+	return c.compression == "gzip" || c.compression == "" && slices.ContainsFunc(c.collectors, export.Elsewhere)
 }
 
 func (c *config) check() error {

@@ -125,8 +125,8 @@ func TestTheEnvironment(t *testing.T) {
 	if c.headers["Authorization"] != "Bearer x" || c.headers["X-Tenant"] != "7" {
 		t.Errorf("headers %v", c.headers)
 	}
-	if c.gzip || !strings.Contains(said(), `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION is left out: must be gzip or none, found "brotli"`) {
-		t.Errorf("gzip %t, said %s", c.gzip, said())
+	if c.compression != "none" || !strings.Contains(said(), `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION is left out: must be gzip or none, found "brotli"`) {
+		t.Errorf("compression %q, said %s", c.compression, said())
 	}
 	if c.defaults.rate != 0.125 || c.defaults.mode != Sample || c.cpu != cpuIfSafe || c.disabled || c.writer != nil {
 		t.Errorf("config %+v", c)
@@ -368,5 +368,26 @@ func TestStartWithoutCollector(t *testing.T) {
 	defer cancel()
 	if err := shutdown(ctx); err == nil || !strings.Contains(err.Error(), "not delivered: 1 calls") {
 		t.Errorf("shutdown says %v", err)
+	}
+}
+
+// Requests to another machine are compressed, unless the user says otherwise.
+func TestWhatIsCompressed(t *testing.T) {
+	for _, test := range []struct {
+		collectors, compression string
+		want                    bool
+	}{
+		{"http://localhost:4318", "", false},
+		{"http://127.0.0.1:4318 http://[::1]:4318", "", false},
+		{"https://localhost.example:4318", "", true},
+		{"http://localhost:4318 http://10.0.0.7:4318", "", true},
+		{"http://collector:4318", "", true},
+		{"http://localhost:4318", "gzip", true},
+		{"http://collector:4318", "none", false},
+	} {
+		c := &config{collectors: strings.Fields(test.collectors), compression: test.compression}
+		if got := c.compresses(); got != test.want {
+			t.Errorf("%s with compression %q: compressed %t, want %t", test.collectors, test.compression, got, test.want)
+		}
 	}
 }

@@ -42,6 +42,12 @@ func Rank(collectors []string, namespace, service, environment string) []string 
 	return slices.Compact(ranked)
 }
 
+// Elsewhere reports whether a collector is on another machine.
+func Elsewhere(collector string) bool {
+	u, err := url.Parse(collector)
+	return err != nil || u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback()
+}
+
 // Addressed turns base URLs into those of a path, and reports every fault.
 func Addressed(bases []string, path string) ([]string, error) {
 	if len(bases) == 0 || len(bases) > maxEndpoints {
