@@ -22,6 +22,8 @@ const (
 func (e *engine) controlLoop() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	spending := time.NewTicker(budgetTick)
+	defer spending.Stop()
 	boundary := time.NewTimer(e.untilBoundary())
 	defer boundary.Stop()
 	seen := map[*Method]int64{}
@@ -44,6 +46,8 @@ func (e *engine) controlLoop() {
 			}
 			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
+		case <-spending.C:
+			e.holdBudget(now())
 		case <-e.crowded:
 			e.freeHeadroom()
 		case rates := <-e.servedRates:

@@ -44,6 +44,7 @@ type engine struct {
 
 	lastCut     int64 // Unix ns; owned by the control loop
 	lastCPU     int64
+	budget      budget // owned by the control loop, too
 	lastCutDone chan struct{}
 
 	records       []record // owned by the sender, reused
@@ -165,6 +166,7 @@ func newEngine(c config) (*engine, error) {
 	e.anchor()
 	e.lastCut = e.unix(now())
 	e.lastCPU, _ = hostclock.ProcessCPU()
+	e.budget.at = now()
 	e.probe.prepare(e)
 	e.calibrate()
 	if c.methodFile != "" {
@@ -234,7 +236,7 @@ func (e *engine) assignPlans() (on int) {
 	registry.engine = e
 	registry.graph.follow(e.policy.file)
 	for _, m := range registry.ordered {
-		m.wallOnly = ""
+		m.wallOnly, m.halvings, m.budgeted = "", 0, m.Calls()
 		e.disableCPUOfStray(m)
 		if e.updatePlan(m); m.plan.Load() != nil {
 			on++

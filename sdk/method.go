@@ -34,6 +34,9 @@ type Method struct {
 	wallOnly      string // why its CPU is no longer timed; "" = it is
 	reportedCalls int64  // calls already cut into an interval
 	tailFrom      int64  // the threshold of its tail
+	halvings      int    // of its default rate, see budget
+	budgeted      int64  // calls when the budget was looked at last
+	wanted        float64
 }
 
 // callCounter has a cache line to itself: two goroutines that count on one line

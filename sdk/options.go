@@ -176,7 +176,8 @@ func WithWriter(w io.Writer) Option {
 	return func(c *config) { c.writer = w }
 }
 
-// WithSample sets the share of calls timed of methods without a rate of their own.
+// WithSample sets the share of calls timed of methods without a rate of their own. Below 1
+// it gives way where more than some 10,000 calls a second would be timed.
 func WithSample(rate float64) Option {
 	return func(c *config) {
 		if fault := shareFault("rate", rate); fault != "" {

@@ -45,6 +45,7 @@ type plan struct {
 type settings struct {
 	mode     Mode
 	rate     float64
+	asked    float64 // the default that the budget may have made a lower rate of; 0 = the rate is the method's own
 	cpuRate  float64
 	noCaller bool
 	tail     bool

@@ -3,6 +3,7 @@ package corehour
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -65,15 +66,20 @@ func (p *policy) settingsFor(m *Method) settings {
 	}
 	own.apply(&s)
 	blocking := own.blocking || filed.blocking
+	chosen := own.rate != nil || entered && filed.rate != nil
 	if p.rates != nil {
 		if served, ok := p.rates.overrideFor(m.normal); ok {
 			filed.lazy = false
 			served.apply(&s)
 			s.rate = bounds.hold(s.rate)
 			blocking = blocking || served.blocking
+			chosen = chosen || served.rate != nil
 		}
 	}
 	s.lazy = filed.lazy
+	if s.mode == Sample && s.rate < 1 && !chosen {
+		s.asked, s.rate = s.rate, math.Ldexp(s.rate, -m.halvings)
+	}
 	s.noCaller = m.options.noCaller
 	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums
 	s.stack = s.stack && s.mode != Aggregate && !s.noCaller

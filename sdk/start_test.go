@@ -256,8 +256,9 @@ func TestTheMethodFile(t *testing.T) {
 		"wait":  {rate: 0.5},
 		"other": {rate: 0.5, cpuRate: 0.25},
 	} {
-		if pl := methods[name].plan.Load(); pl == nil || pl.settings != want {
-			t.Errorf("%s: plan %+v, want %+v", name, pl, want)
+		got := planOf(methods[name])
+		if got.asked = 0; got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 	if methods["off"].plan.Load() != nil {
