@@ -75,6 +75,18 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// TestHeartbeatOfAnIdleOwner: it is made at the next interval, not at the one after.
+func TestHeartbeatOfAnIdleOwner(t *testing.T) {
+	w, err := NewWriter(t.Context(), Options{Address: "file://" + t.TempDir(), Prefix: "host-1", Directory: t.TempDir()}, table.Options{})
+	require.NoError(t, err)
+	require.NoError(t, w.Push(t.Context()))
+	assert.EqualValues(t, 1, w.marker.Number)
+	w.last = w.last.Add(-DefaultInterval + time.Second)
+	require.NoError(t, w.Push(t.Context()))
+	assert.EqualValues(t, 2, w.marker.Number)
+	require.NoError(t, w.Close())
+}
+
 // TestLongUploadKeepsTheLease: so much time passes while files are uploaded that leases
 // end, and another collector asks for the prefix. The first one ends at every
 // request, before or after it took effect.

@@ -45,12 +45,14 @@ type Options struct {
 const (
 	DefaultLocalBytes = 10 << 30
 	DefaultInterval   = 30 * time.Second
-	// renew is how often an owner shows up, at least, or at every interval if that is longer.
-	renew = 30 * time.Second
+	// renew is when the next heartbeat is due, and is made at the next interval or between
+	// two files of an upload. It is less than the default interval, which ticks.
+	renew    = 20 * time.Second
+	minLease = 2 * time.Minute
 )
 
-// lease is how long the prefix stays ours: three heartbeats may be missed.
-func (o *Options) lease() time.Duration { return 4 * max(renew, o.Interval) }
+// lease is how long the prefix stays ours: at least two heartbeats may be missed.
+func (o *Options) lease() time.Duration { return max(minLease, 4*o.Interval) }
 
 func (o *Options) defaults() {
 	if o.LocalBytes == 0 {
