@@ -46,9 +46,23 @@ func cellsOf(r rune) int {
 	return 1
 }
 
-// Middle shortens a name to a number of cells. It leaves out what is in the middle and keeps
-// more of the end: the end of a method's name tells it apart from others.
+// Middle shortens a name to a number of cells. It leaves out the beginning of a package's path,
+// which many names have in common, and then what is in the middle. It keeps more of the end:
+// the end of a method's name tells it apart from others.
 func Middle(s string, most int) string {
+	if Cells(s) <= most {
+		return s
+	}
+	for path := s[:pathOf(s)]; ; {
+		slash := strings.IndexByte(path, '/')
+		if slash < 0 {
+			break
+		}
+		path, s = path[slash+1:], s[slash+1:]
+		if short := ellipsis + "/" + s; Cells(short) <= most {
+			return short
+		}
+	}
 	if Cells(s) <= most {
 		return s
 	}
@@ -58,6 +72,19 @@ func Middle(s string, most int) string {
 	room := most - len(ellipsis)
 	head := room / 3
 	return cut(s, head) + ellipsis + cutEnd(s, room-head)
+}
+
+// pathOf is where the last element of the path begins that a method's name begins with. A URL has
+// none, and type arguments are no part of it.
+func pathOf(s string) int {
+	end := strings.IndexAny(s, "[( ")
+	if end < 0 {
+		end = max(0, len(s)-1)
+	}
+	if strings.Contains(s, "://") {
+		return 0
+	}
+	return strings.LastIndexByte(s[:end], '/') + 1
 }
 
 // cut returns the beginning of s that takes at most so many cells.

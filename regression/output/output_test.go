@@ -155,7 +155,14 @@ func TestMiddleKeepsTheEndOfAMethod(t *testing.T) {
 		most int
 		want string
 	}{
-		{"github.com/acme/shop/cart.Cart.Total", 20, "githu...t.Cart.Total"},
+		{"github.com/acme/shop/cart.Cart.Total", 35, ".../acme/shop/cart.Cart.Total"},
+		{"github.com/acme/shop/cart.Cart.Total", 20, ".../cart.Cart.Total"},
+		{"github.com/acme/shop/cart.Cart.Total", 15, "cart.Cart.Total"},
+		{"github.com/acme/shop/cart.Cart.Total", 13, "car...t.Total"},
+		{"shop.Map[github.com/acme/shop/cart.Cart].Total", 20, "shop.....Cart].Total"},
+		{"https://example.com/a/b/c", 14, "htt...om/a/b/c"},
+		{"GET /articles/{id}/comments", 16, "GET .../comments"},
+		{"a/b/c/", 5, "c/"},
 		{"short", 5, "short"},
 		{"日本語の名前.Total", 12, "日....Total"},
 		{"a" + strings.Repeat("e\u0301", 20) + "z", 9, "ae\u0301...e\u0301e\u0301e\u0301z"},
