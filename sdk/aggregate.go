@@ -4,8 +4,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // aggregateShard adds up the calls of one minute, one shard per call counter.
@@ -21,7 +19,7 @@ type aggregateShard struct {
 // lock tries to take the shard for a few instructions.
 func (s *aggregateShard) lock() bool { return s.busy.CompareAndSwap(0, 1) }
 
-func (s *aggregateShard) unlock() { processor.Publish(&s.busy, 0) }
+func (s *aggregateShard) unlock() { s.busy.Store(0) }
 
 // addWall adds a finished call of mode Aggregate without caller and CPU, and reports
 // whether the shard could take it.

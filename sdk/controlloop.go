@@ -7,7 +7,6 @@ import (
 
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
-	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 const (
@@ -195,22 +194,10 @@ func (e *engine) shardBusyCounters(seen map[*Method]int64) {
 	}
 }
 
-// shardCount returns the power of two with one for each processor and one more. Where
-// counters do not belong to processors it is that from four stacks a processor up, at
-// most 64: with fewer, two busy goroutines too often meet on one.
+// shardCount returns the power of two from four counters a processor up: with fewer, two
+// busy goroutines too often meet on one.
 func shardCount() int {
-	atLeast := min(4*runtime.NumCPU(), maxStackShards)
-	if processor.Available {
-		atLeast = min(runtime.GOMAXPROCS(0)+1, maxShards)
-	}
-	n := 1
-	for n < atLeast {
-		n *= 2
-	}
-	return n
+	return powerOfTwo(min(4*runtime.NumCPU(), maxShards))
 }
 
-const (
-	maxShards      = 256
-	maxStackShards = 64
-)
+const maxShards = 256

@@ -8,7 +8,6 @@ import (
 
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
-	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // detail holds what a timed call needs beyond its start. Details are reused; the
@@ -77,7 +76,7 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 		d = &slotDetails[slot]
 	}
 	use := d.use.Load() + 1 // nobody else has this detail now
-	processor.Publish(&d.use, use)
+	d.use.Store(use)
 	word := int64(use)
 	d.plan, d.caller, d.extra, d.state, d.load, d.slot = pl, caller, x, state, load, slot
 	if slot != cpuslots.None {

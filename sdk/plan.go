@@ -10,14 +10,12 @@ import (
 	"unsafe"
 
 	"github.com/corehour/corehour/sdk/internal/frames"
-	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // plan is what a method's probe does. It never changes: another rate
 // is another plan, so a call is stamped with the very rate its gap was drawn from.
 type plan struct {
 	calls []callCounter  // the method's counters, a power of two of them
-	owned int            // of these, the first: one a processor, and the one after is all others'
 	next  []atomic.Int64 // per counter: the count from which a call leaves the fast path
 	marks []atomic.Int64 // per counter: the count at which a call is chosen; 0 = not drawn yet
 
@@ -68,9 +66,6 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		seed:      e.random(),
 		threshold: rejectionThreshold(s.rate),
 	}
-	if processor.Available && len(counters) > 1 {
-		pl.owned = len(counters) - 1
-	}
 	pl.th = thresholdText(pl.threshold)
 	pl.marks = pl.next
 	if s.mode == Aggregate || s.tail { // every call leaves the fast path
@@ -85,42 +80,19 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 
 // begin counts the call and decides whether it is timed. A counter only grows;
 // the call that reaches the drawn count is chosen. Which counter is used depends on
-// the processor, whose own it is, so that no instruction needs to lock it; or else on
 // where the goroutine's stack lies, so that goroutines seldom share a line. A
-// goroutine that moves only changes the counter.
+// goroutine whose stack moves only changes the counter.
 //
 //go:noinline
 func (pl *plan) begin(ctx context.Context) Call {
-	if pl.owned > 0 {
-		i := processor.Pin()
-		if i < pl.owned {
-			own := (*int64)(unsafe.Pointer(&pl.calls[i].n))
-			n := *own + 1
-			*own = n
-			processor.Unpin()
-			if n < pl.next[i].Load() {
-				return Call{}
-			}
-			return pl.reached(ctx, uint(i), n)
-		}
-		processor.Unpin()
-	}
-	i := pl.shared()
+	var here byte
+	i := shardOf(uintptr(unsafe.Pointer(&here))) & uint(len(pl.calls)-1)
 	next := pl.next[i].Load() // before the count, which nothing overtakes in the processor
 	n := pl.calls[i].n.Add(1)
 	if n < next {
 		return Call{}
 	}
 	return pl.reached(ctx, i, n)
-}
-
-// shared returns the counter of a call that has none of its processor's own.
-func (pl *plan) shared() uint {
-	if pl.owned > 0 {
-		return uint(pl.owned)
-	}
-	var here byte
-	return shardOf(uintptr(unsafe.Pointer(&here))) & uint(len(pl.calls)-1)
 }
 
 func shardOf(stack uintptr) uint {

@@ -6,8 +6,6 @@ package ring
 import (
 	"sync"
 	"sync/atomic"
-
-	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // Ring holds records of type T.
@@ -53,7 +51,7 @@ func (r *Ring[T]) Claim() (*Place[T], uint64) {
 }
 
 // Publish lets a claimed place be read.
-func (p *Place[T]) Publish(at uint64) { processor.Publish(&p.turn, at+1) }
+func (p *Place[T]) Publish(at uint64) { p.turn.Store(at + 1) }
 
 // Dequeue removes up to limit records, oldest first, and appends them to batch.
 func (r *Ring[T]) Dequeue(batch []T, limit int) []T {
