@@ -1,7 +1,6 @@
 package otelbridge
 
 import (
-	"compress/gzip"
 	"context"
 	"io"
 	"net/http"
@@ -23,12 +22,7 @@ func TestACallIsPartOfItsTrace(t *testing.T) {
 	var mu sync.Mutex
 	var spans []*tracepb.Span
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		plain, err := gzip.NewReader(r.Body)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		body, err := io.ReadAll(plain)
+		body, err := io.ReadAll(r.Body) // to this machine it is not compressed
 		if err != nil {
 			t.Error(err)
 		}
