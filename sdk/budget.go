@@ -9,10 +9,11 @@ import (
 const (
 	// affordable is how many calls a second are timed of all methods whose rate is a default below 1: each
 	// takes microseconds, and ten thousand some hundredths of a processor.
-	affordable = 10_000
-	budgetTick = 100 * time.Millisecond
-	// mostHalvings leave one call in a trillion.
+	affordable   = 10_000
+	budgetTick   = 100 * time.Millisecond
 	mostHalvings = 40
+	// leastRate is the least that a method file may ask for.
+	leastRate = 1e-9
 )
 
 // budget holds default rates within what is affordable. A rate that somebody chose for a method stays,
@@ -24,8 +25,8 @@ type budget struct {
 }
 
 // overspent reports whether more was recorded since the last look than is affordable.
-func (b *budget) overspent(at, recorded int64) bool {
-	return float64(recorded-b.recorded) > (affordable+b.others)*seconds(at-b.at)
+func (b *budget) overspent(since, recorded int64) bool {
+	return float64(recorded-b.recorded) > (affordable+b.others)*seconds(since)
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
@@ -35,8 +36,8 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // second, and at once where too much is recorded.
 func (e *engine) holdBudget(at int64) {
 	recorded := e.ring.Accepted() + e.counters.dropped.Load()
-	since := at - e.budget.at
-	if since < int64(tick) && !e.budget.overspent(at, recorded) {
+	since := max(at-e.budget.at, int64(budgetTick)) // ticks that come late come close together
+	if since < int64(tick) && !e.budget.overspent(since, recorded) {
 		return
 	}
 	e.budget = budget{at: at, recorded: recorded}

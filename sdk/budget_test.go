@@ -2,6 +2,8 @@ package corehour
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -33,7 +35,9 @@ func TestDefaultRatesAreAffordable(t *testing.T) {
 	if rate := chosen.plan.Load().rate; rate != 0.5 {
 		t.Errorf("the rate that the code gives a method became %g", rate)
 	}
-	time.Sleep(2500 * time.Millisecond)
+	for begun := time.Now(); busy.plan.Load().rate != 0.5 && time.Since(begun) < 10*time.Second; {
+		time.Sleep(100 * time.Millisecond)
+	}
 	if rate := busy.plan.Load().rate; rate != 0.5 {
 		t.Errorf("a method that is no longer busy has the rate %g", rate)
 	}
@@ -96,5 +100,26 @@ func TestEveryCallIsAffordable(t *testing.T) {
 	}
 	if rate := m.plan.Load().rate; rate != 1 {
 		t.Errorf("the rate 1 became %g", rate)
+	}
+}
+
+// A rate that gives way stays above the file's min, and above what can be stored.
+func TestDefaultRatesKeepTheirBounds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "methods.json")
+	if err := os.WriteFile(path, []byte(`{"version": 1, "defaults": {"min": 0.002}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]float64{"": leastRate, path: 0.002} {
+		t.Setenv("COREHOUR_METHODS", file)
+		m := NewMethod("shop/budget.Least")
+		e, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0.01))
+		registry.mu.Lock()
+		m.halvings = mostHalvings
+		e.updatePlan(m)
+		registry.mu.Unlock()
+		if got := m.plan.Load().rate; got != want {
+			t.Errorf("with the file %q the rate is %g, want %g", file, got, want)
+		}
+		stop()
 	}
 }

@@ -78,7 +78,11 @@ func (p *policy) settingsFor(m *Method) settings {
 	}
 	s.lazy = filed.lazy
 	if s.mode == Sample && s.rate < 1 && !chosen {
-		s.asked, s.rate = s.rate, math.Ldexp(s.rate, -m.halvings)
+		least := leastRate
+		if bounds.min != nil {
+			least = max(least, *bounds.min)
+		}
+		s.asked, s.rate = s.rate, max(math.Ldexp(s.rate, -m.halvings), min(s.rate, least))
 	}
 	s.noCaller = m.options.noCaller
 	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums
