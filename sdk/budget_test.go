@@ -29,6 +29,9 @@ func TestDefaultRatesAreAffordable(t *testing.T) {
 	if rate := busy.plan.Load().rate; rate > 0.125 || math.Mod(math.Log2(rate), 1) != 0 {
 		t.Errorf("the busy method has the rate %g", rate)
 	}
+	if n := Stats().RatesLowered; n != 1 {
+		t.Errorf("the rates of %d methods gave way, want 1", n)
+	}
 	if rate := seldom.plan.Load().rate; rate != 0.5 {
 		t.Errorf("a method with few calls has the rate %g", rate)
 	}

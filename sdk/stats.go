@@ -32,6 +32,7 @@ type Snapshot struct {
 	CPUSlotRefusals int64 // of CPUUnavailable: for want of a slot
 	CPUSlotsHeld    int
 	CPUSlotsLost    int64 // of these: for good, by calls that ended on another goroutine
+	RatesLowered    int64 // methods whose default rate gives way now: too many of their calls would be timed
 	CPUWallOnly     int64 // methods whose CPU is no longer timed: they held a slot too long, or lost one
 
 	FileReloads int64 // changes of the method file that were taken up
@@ -72,6 +73,9 @@ func registrySnapshot() Snapshot {
 	}
 	for _, m := range registry.ordered {
 		s.Calls += m.Calls()
+		if m.halvings > 0 {
+			s.RatesLowered++
+		}
 	}
 	return s
 }
@@ -136,6 +140,7 @@ func (s *Snapshot) list() []namedCounter {
 		{"cpu.slot_refusals", s.CPUSlotRefusals},
 		{"cpu.slots_lost", s.CPUSlotsLost},
 		{"cpu.wall_only_methods", s.CPUWallOnly},
+		{"rates.lowered_methods", s.RatesLowered},
 		{"method_file.reloads", s.FileReloads},
 		{"method_file.faults", s.FileFaults},
 		{"recovered", s.Recovered},
