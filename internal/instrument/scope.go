@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/token"
+	"go/types"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +119,38 @@ func loadCode(ctx context.Context, c *Command, p *program) (*ssa.Program, error)
 	}
 	code, _ := ssautil.Packages(list, ssa.InstantiateGenerics)
 	code.Build()
+	for _, k := range list {
+		dropSyntax(k)
+	}
+	runtime.GC() // the heap may grow by a share of what was found in use
 	return code, nil
+}
+
+// dropSyntax empties what a program keeps of a package's source and no longer needs: a third of its
+// memory. Generic functions are built from source later, too, as instances come up.
+func dropSyntax(k *packages.Package) {
+	var bodies []**ast.BlockStmt
+	generic := false
+	for _, file := range k.Syntax {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				bodies = append(bodies, &n.Body)
+				signature, ok := k.TypesInfo.Defs[n.Name].Type().(*types.Signature)
+				generic = generic || !ok || signature.TypeParams() != nil || signature.RecvTypeParams() != nil
+			case *ast.FuncLit:
+				bodies = append(bodies, &n.Body)
+			}
+			return true
+		})
+	}
+	if generic {
+		return
+	}
+	for _, body := range bodies {
+		*body = nil
+	}
+	*k.TypesInfo = types.Info{}
 }
 
 // follow adds all functions that calls reach from the roots, and returns what calls what there, and
