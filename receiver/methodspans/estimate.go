@@ -22,8 +22,9 @@ const (
 	leastEvidence = 20.7 + 1.8
 	// leastRatio distinguishes a ratio from ids that are counted up.
 	leastRatio = 1e-5
-	// uniformWithin is how many standard errors the mean may be off the middle.
-	uniformWithin = 4
+	// uniformWithin is how many standard errors the mean may be off the middle. It is asked with each
+	// request: of 4, one in 2,000 estimates of a single ratio would be refused on the way.
+	uniformWithin = 5
 )
 
 // ratioEstimate estimates a sampling ratio from the ids of traces that were kept: below a
