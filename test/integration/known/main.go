@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"syscall"
@@ -66,8 +67,9 @@ func runKnown(name string, rate, requests float64, duration time.Duration, repor
 	return os.WriteFile(report, data, 0o600)
 }
 
-// serve serves requests when they are due, and measures between them how long an iteration
-// takes at the moment.
+// serve serves requests at random times, and measures between them how long an iteration takes at the
+// moment. At even times processes of one machine would be next to each other in each request or in
+// none, for as long as they run, and what a processor does for one depends on what the other does.
 func serve(requests float64, duration time.Duration) RunRecord {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -75,7 +77,7 @@ func serve(requests float64, duration time.Duration) RunRecord {
 	begin := time.Now()
 	var cpu, looping time.Duration
 	for n := 0; ; n++ {
-		due := begin.Add(time.Duration(float64(n) / requests * float64(time.Second)))
+		due := begin.Add(time.Duration((float64(n) + rand.Float64()) / requests * float64(time.Second)))
 		if due.Sub(begin) >= duration {
 			break
 		}
