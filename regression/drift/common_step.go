@@ -76,9 +76,8 @@ func twoGroups(d, error2 []float64, single, sign float64) (t commonStep, gain fl
 	}
 	t = commonStep{share: 0.25, stay: single - sign*typical/2, moved: single + 2*sign*typical}
 	const outlier = 3.35e-4 // exp(-8)
-	for range togetherSteps {
+	for step := range togetherSteps {
 		var moved, stays, movedWeight, stayWeight, n float64
-		gain = 0
 		for i := range d {
 			at := func(level float64) float64 {
 				off := d[i] - level
@@ -89,7 +88,9 @@ func twoGroups(d, error2 []float64, single, sign float64) (t commonStep, gain fl
 			n += p
 			moved, movedWeight = moved+p*d[i]/error2[i], movedWeight+p/error2[i]
 			stays, stayWeight = stays+(1-p)*d[i]/error2[i], stayWeight+(1-p)/error2[i]
-			gain += math.Log((a + b) / at(single))
+			if step == togetherSteps-1 {
+				gain += math.Log((a + b) / at(single))
+			}
 		}
 		t.share = min(max(n/float64(len(d)), 0.02), 0.98)
 		if movedWeight > 0 && stayWeight > 0 {

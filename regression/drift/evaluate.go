@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -115,36 +116,23 @@ func evaluate(h *History) (found []Finding, methods []method) {
 
 // test tests all methods, and the whole service.
 func (h *History) test(from int) []method {
-	back := max(0, from-lookBack)
 	out := make([]method, len(h.Methods)+1)
 	var by [statistics][][directions]testResult
+	var running sync.WaitGroup
 	for s := range by {
-		series := h.series(back, from, byStatistic[s])
-		for _, y := range series {
-			takeWeekdays(y, from-back)
-		}
-		shared := findCommon(series, func(m int) bool { return !h.linear(int32(m)) }, from-back)
-		by[s] = make([][directions]testResult, len(series)+1)
-		for m, y := range append(series, shared.level) {
-			own := y
-			if m < len(series) && !h.linear(int32(m)) {
-				own = shared.takeOff(m, y)
-				out[m].reason = shared.reason
+		running.Go(func() {
+			var reason string
+			if by[s], reason = h.testBy(byStatistic[s], from); s != level {
+				return
 			}
-			by[s][m] = testBoth(own, y, from-back)
-		}
-		for direction := range directions {
-			all := make([]testResult, len(series))
-			for m := range all {
-				all[m] = by[s][m][direction]
+			for m := range h.Methods {
+				if !h.linear(int32(m)) {
+					out[m].reason = reason
+				}
 			}
-			poolRho(all)
-			for m := range all {
-				by[s][m][direction] = all[m]
-			}
-			by[s][len(series)][direction].pooled(&pool{}, &pool{}) // its days are of another kind
-		}
+		})
 	}
+	running.Wait()
 	scales, records := h.scales(from)
 	for m := range out {
 		for direction := range directions {
@@ -155,6 +143,37 @@ func (h *History) test(from int) []method {
 		}
 	}
 	return out
+}
+
+// testBy tests all methods, and the whole service, by one statistic. The reason is why nothing in
+// common was taken off.
+func (h *History) testBy(of statistic, from int) (by [][directions]testResult, reason string) {
+	back := max(0, from-lookBack)
+	series := h.series(back, from, of)
+	for _, y := range series {
+		takeWeekdays(y, from-back)
+	}
+	shared := findCommon(series, func(m int) bool { return !h.linear(int32(m)) }, from-back)
+	by = make([][directions]testResult, len(series)+1)
+	for m, y := range append(series, shared.level) {
+		own := y
+		if m < len(series) && !h.linear(int32(m)) {
+			own = shared.takeOff(m, y)
+		}
+		by[m] = testBoth(own, y, from-back)
+	}
+	for direction := range directions {
+		all := make([]testResult, len(series))
+		for m := range all {
+			all[m] = by[m][direction]
+		}
+		poolRho(all)
+		for m := range all {
+			by[m][direction] = all[m]
+		}
+		by[len(series)][direction].pooled(&pool{}, &pool{}) // its days are of another kind
+	}
+	return by, shared.reason
 }
 
 // testBoth tests for a rise, without temporary dips, and for a fall, without temporary
