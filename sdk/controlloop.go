@@ -105,8 +105,10 @@ func (e *engine) cut(end int64, final bool) {
 	minute := minuteOf(e.unix(now()))
 	var recent []*Method
 	var recentCalls []int64
+	aggregated := int64(0)
 	for _, m := range registry.ordered {
-		if calls := m.Calls() - m.reportedCalls; calls > 0 {
+		calls := m.Calls() - m.reportedCalls
+		if calls > 0 {
 			if on := min(e.switchedOn(m), iv.recentOn); m.reportedCalls == 0 && on > iv.start {
 				recent, recentCalls, iv.recentOn = append(recent, m), append(recentCalls, calls), on
 			} else {
@@ -117,6 +119,7 @@ func (e *engine) cut(end int64, final bool) {
 			e.followTail(m, calls)
 		}
 		if pl := m.plan.Load(); pl != nil && pl.mode == Aggregate {
+			aggregated += calls
 			pl.openShards(minute, true)
 		}
 	}
@@ -128,6 +131,7 @@ func (e *engine) cut(end int64, final bool) {
 		iv.cpu, iv.cpuKnown = cpu-e.lastCPU, true
 		e.lastCPU = cpu
 	}
+	iv.sdk = e.ownCPU(iv.total, aggregated)
 	e.intervals.addInterval(iv)
 	e.wakeSender()
 }

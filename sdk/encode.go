@@ -255,6 +255,7 @@ func (w *encoder) process(iv *interval, s *Snapshot) {
 	for _, counter := range s.list() {
 		w.int(attrCounter+counter.name, counter.value)
 	}
+	w.int(attrCounter+"own.cpu_ns", iv.sdk)
 	w.close()
 }
 

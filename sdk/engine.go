@@ -44,6 +44,7 @@ type engine struct {
 
 	lastCut     int64 // Unix ns; owned by the control loop
 	lastCPU     int64
+	lastOwn     ownWork
 	budget      budget // owned by the control loop, too
 	lastCutDone chan struct{}
 
@@ -85,6 +86,7 @@ type counters struct {
 	sent           atomic.Int64 // spans
 	failed         atomic.Int64
 	retried        atomic.Int64
+	packCPU        atomic.Int64 // ns
 	unknownOutcome atomic.Int64 // measurements in requests of unknown outcome
 }
 
@@ -177,7 +179,7 @@ func newEngine(c config) (*engine, error) {
 		return nil, err
 	}
 	client := export.Client{HTTP: e.http, Agent: "corehour-go/" + Version, Timeout: c.timeout, Headers: c.headers, URLs: c.collectors}
-	poster := &export.Poster{Client: client, Retry: c.retry, Retried: &e.counters.retried, Closing: e.stopping, Packer: export.Packer{Gzip: c.compresses()}}
+	poster := &export.Poster{Client: client, Retry: c.retry, Retried: &e.counters.retried, PackCPU: &e.counters.packCPU, Closing: e.stopping, Packer: export.Packer{Gzip: c.compresses()}}
 	e.out = func(r *request) (export.Outcome, error) {
 		return poster.Deliver(e.deadline, func(body []byte) []byte { return e.encode(body, r) })
 	}

@@ -13,6 +13,7 @@ type interval struct {
 	total      int64
 	cpu        int64 // CPU of the process, ns; only if cpuKnown
 	cpuKnown   bool
+	sdk        int64 // CPU of the SDK itself, ns, about: its probes, and making requests
 	final      bool
 }
 
@@ -82,6 +83,7 @@ func (iv *interval) absorb(older *interval) {
 	iv.total += older.total
 	iv.cpu += older.cpu
 	iv.cpuKnown = iv.cpuKnown && older.cpuKnown
+	iv.sdk += older.sdk
 }
 
 // removeOldest removes and returns the oldest intervals, as many as have counts together

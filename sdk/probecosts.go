@@ -104,3 +104,22 @@ func (c *probeCosts) snapshot(s *Snapshot) {
 	s.CPUProbeNS, s.CPUProbeSpreadNS = c.cpu.stats(s.ProbeInsideNS)
 	s.CountedProbePS = c.countedPS.Load()
 }
+
+// ownWork is what the SDK has done up to a cut.
+type ownWork struct{ timed, withCPU, packCPU int64 }
+
+// ownCPU returns the CPU time that the SDK took since the last cut, in which so many calls were
+// counted, some of them in mode Aggregate: the probes by their costs, and making requests by the clock.
+// What the HTTP client and the collection of garbage take is not known.
+func (e *engine) ownCPU(calls, aggregated int64) int64 {
+	var s Snapshot
+	e.probe.snapshot(&s)
+	c := &e.counters
+	done := ownWork{withCPU: c.states[cpuExact].Load() + c.states[cpuUntrusted].Load(), packCPU: c.packCPU.Load()}
+	done.timed = done.withCPU + c.states[cpuNotSampled].Load() + c.states[cpuUnavailable].Load()
+	timed, withCPU := done.timed-e.lastOwn.timed, done.withCPU-e.lastOwn.withCPU
+	ns := withCPU*s.CPUProbeNS + (timed-withCPU+aggregated)*s.WallProbeNS +
+		max(0, calls-timed-aggregated)*s.CountedProbePS/1000 + done.packCPU - e.lastOwn.packCPU
+	e.lastOwn = done
+	return ns
+}

@@ -39,6 +39,9 @@ func (s *Service) Bill() (lines []BillLine) {
 		line("+ counted twice, around methods without measured CPU", &s.DoubleCoreHours, &s.DoubleUSD)
 	}
 	line("+ unattributed process CPU", s.UnattributedCoreHours, s.UnattributedUSD)
+	if s.SDKCoreHours != nil {
+		line("of it probes and sending", s.SDKCoreHours, s.SDKUSD)
+	}
 	line("= process CPU", s.ProcessCoreHours, s.ProcessUSD)
 	line("+ idle cores", s.IdleCoreHours, s.IdleUSD)
 	line("= paid: cores x time", s.PaidCoreHours, s.PaidUSD)

@@ -102,6 +102,15 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 	}
 }
 
+// methodsCPU is the CPU time of the processes that methods may have used: without the SDK's own,
+// where that is known.
+func (s *Service) methodsCPU() float64 {
+	if s.SDKCoreHours == nil {
+		return *s.ProcessCoreHours
+	}
+	return *s.ProcessCoreHours - *s.SDKCoreHours
+}
+
 // reconcile makes the self costs of each service add up to at most the CPU time of its
 // processes, where that is known.
 func (b *builder) reconcile() {
@@ -124,7 +133,7 @@ func (b *builder) reconcile() {
 				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
 			}
 		}
-		if s.Reconciled = probecost.Reconcile(estimates, (*s.ProcessCoreHours-s.DoubleCoreHours)*nsPerCoreHour); !s.Reconciled {
+		if s.Reconciled = probecost.Reconcile(estimates, (s.methodsCPU()-s.DoubleCoreHours)*nsPerCoreHour); !s.Reconciled {
 			s.MeasuredCoreHours = 0
 			continue
 		}

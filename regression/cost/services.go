@@ -62,6 +62,12 @@ func serviceOf(bill *query.Bill) *Service {
 	if priced {
 		s.ProcessUSD = pointer(bill.CPUUSD)
 	}
+	if bill.SDKNS.Valid {
+		s.SDKCoreHours = pointer(bill.SDKNS.Float64 / nsPerCoreHour)
+		if priced {
+			s.SDKUSD = pointer(bill.SDKUSD.Float64)
+		}
+	}
 	if s.coreless = bill.Intervals - bill.IntervalsWithCores; s.coreless > 0 { // their idle cores are not known
 		s.intervals, s.leastPaidUSD = bill.Intervals, bill.PaidUSD
 		return s

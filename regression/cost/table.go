@@ -179,6 +179,10 @@ type Service struct {
 	ProcessUSD            *float64 `json:"process_usd"`
 	AttributedUSD         float64  `json:"attributed_usd"`
 	UnattributedUSD       *float64 `json:"unattributed_usd"`
+	// SDKCoreHours are the part of the process figures that the SDK took for its probes and
+	// requests, about; null where not all process rows say it.
+	SDKCoreHours *float64 `json:"sdk_core_hours"`
+	SDKUSD       *float64 `json:"sdk_usd"`
 	// DoubleCoreHours is below zero or zero: CPU of methods that were called by one
 	// whose own CPU was not measured is in the self costs of that one's callers too.
 	DoubleCoreHours float64 `json:"double_core_hours"`
@@ -223,8 +227,12 @@ func (s *Service) Excess() string {
 	if !s.Reconciled {
 		return ""
 	}
-	return fmt.Sprintf("self costs of %s were estimated at %s core-h in all, more than its process CPU of %s, and are reconciled with it",
-		s.Name, output.Amount(s.MeasuredCoreHours), output.Amount(*s.ProcessCoreHours))
+	without := ""
+	if s.SDKCoreHours != nil {
+		without = " without probes and sending"
+	}
+	return fmt.Sprintf("self costs of %s were estimated at %s core-h in all, more than its process CPU of %s%s, and are reconciled with it",
+		s.Name, output.Amount(s.MeasuredCoreHours), output.Amount(s.methodsCPU()), without)
 }
 
 // Hosts counts intervals of processes, by what is known of their hosts.

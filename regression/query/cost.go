@@ -252,7 +252,8 @@ type Bill struct {
 	ListPrice          bool    // some price is of a public list
 	CPUNS, CPUUSD      float64 // dollars of what has a price
 	UnpricedCPUNS      float64
-	PaidNS, PaidUSD    float64 // its share of cores x time of its hosts
+	SDKNS, SDKUSD      sql.NullFloat64 // of the CPU, the SDK's own; null = not said by all
+	PaidNS, PaidUSD    float64         // its share of cores x time of its hosts
 	UnpricedPaidNS     float64
 }
 
@@ -268,7 +269,7 @@ func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
 		var first, last, listed int64
 		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &first, &last, &b.Intervals, &b.IntervalsWithCores,
 			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances, &listed,
-			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
+			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), &b.SDKNS, &b.SDKUSD, into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
 		b.First, b.Last, b.ListPrice = at(first), at(last), listed > 0
 		out = append(out, b)
 		return err

@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
@@ -31,6 +33,7 @@ type Poster struct {
 	Retry   Retry
 	Retried *atomic.Int64   // counts attempts after the first
 	Closing <-chan struct{} // closed when the program is about to end
+	PackCPU *atomic.Int64   // adds up the CPU time of making bodies, ns
 	Packer
 }
 
@@ -48,13 +51,22 @@ type attemptResult struct {
 	fault   error
 }
 
+// pack keeps the goroutine on its thread while it makes a body: the clock is that of the thread.
+func (p *Poster) pack(encode func([]byte) []byte) []byte {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begin := hostclock.ThreadCPU()
+	defer func() { p.PackCPU.Add(hostclock.ThreadCPU() - begin) }()
+	return p.Pack(encode)
+}
+
 // Deliver sends a request until the context ends, and retries it with the same number where
 // that may help. One attempt of unknown outcome makes the whole unknown unless a later one is
 // accepted. The collector deduplicates retries by the number, so from then on they go to that collector
 // only. As long as nothing was sent, the next collector may get the request. The fault is
 // that of the last attempt.
 func (p *Poster) Deliver(ctx context.Context, encode func([]byte) []byte) (result Outcome, fault error) {
-	body := p.Pack(encode)
+	body := p.pack(encode)
 	result = Refused
 	start := time.Now()
 	pause := p.Retry.First

@@ -28,6 +28,7 @@ processes AS (
   SELECT
     c.service_namespace, c.service, c.environment, c.cloud_provider, c.region, c.start_ns, c.end_ns,
     CAST(c.end_ns - c.start_ns AS FLOAT64) AS lasted, CAST(c.cpu_ns AS FLOAT64) AS cpu_ns,
+    (SELECT SUM(CASE WHEN s.name = 'own.cpu_ns' THEN GREATEST(0, s.value) END) FROM UNNEST(c.sdk_stats) AS s) AS sdk_ns,
     CASE WHEN c.host_cores > 0 THEN COALESCE(c.host_id, c.host) END AS host,
     CASE WHEN c.host_cores > 0 AND c.host_id IS NULL AND c.host IS NOT NULL THEN 1 ELSE 0 END AS named,
     COALESCE(c.host_cores, 0) AS host_cores,
@@ -70,7 +71,7 @@ hosts AS (
 ),
 billed AS (
   SELECT
-    service_namespace, service, environment, cpu_ns, price, pays, named, cores,
+    service_namespace, service, environment, cpu_ns, CASE WHEN sdk_ns > cpu_ns THEN cpu_ns ELSE sdk_ns END AS sdk_ns, price, pays, named, cores,
     CASE
       WHEN host IS NULL OR pays = 'limited' AND limited_ns + shared_cpu_ns <= host_ns THEN own_ns
       WHEN pays = 'limited' THEN cpu_ns + (own_ns - cpu_ns) * COALESCE(GREATEST(0, host_ns - shared_cpu_ns - limited_cpu_ns) / NULLIF(limited_ns - limited_cpu_ns, 0), 0)
@@ -89,6 +90,8 @@ bills AS (
     SUM(CASE WHEN pays = 'limited' THEN 1 ELSE 0 END) AS limited,
     SUM(cpu_ns) AS cpu_ns, SUM(cpu_ns * price / 3.6e12) AS cpu_usd,
     SUM(CASE WHEN price IS NULL THEN cpu_ns END) AS unpriced_cpu_ns,
+    -- Known where all rows say it.
+    CASE WHEN COUNT(sdk_ns) = COUNT(*) THEN SUM(sdk_ns) END AS sdk_ns, SUM(sdk_ns * price / 3.6e12) AS sdk_usd,
     SUM(paid_ns) AS paid_ns, SUM(paid_ns * price / 3.6e12) AS paid_usd,
     SUM(CASE WHEN price IS NULL THEN paid_ns END) AS unpriced_paid_ns
   FROM billed
@@ -101,7 +104,7 @@ SELECT
   CAST(COALESCE(b.alone, 0) AS INT64) AS intervals_alone,
   CAST(COALESCE(b.named, 0) AS INT64) AS intervals_named,
   CAST(COALESCE(b.limited, 0) AS INT64) AS intervals_limited,
-  s.instances, CAST(s.listed AS INT64) AS listed, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
+  s.instances, CAST(s.listed AS INT64) AS listed, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.sdk_ns, b.sdk_usd, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
 FROM seen AS s
 LEFT JOIN bills AS b ON COALESCE(s.service_namespace, '') = COALESCE(b.service_namespace, '') AND COALESCE(s.service, '') = COALESCE(b.service, '') AND COALESCE(s.environment, '') = COALESCE(b.environment, '')
 ORDER BY service_namespace, service, environment
