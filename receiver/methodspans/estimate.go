@@ -22,9 +22,10 @@ const (
 	leastEvidence = 20.7 + 1.8
 	// leastRatio distinguishes a ratio from ids that are counted up.
 	leastRatio = 1e-5
-	// uniformWithin is how many standard errors the mean may be off the middle. It is asked with each
-	// request: of 4, one in 2,000 estimates of a single ratio would be refused on the way.
-	uniformWithin = 5
+	// newWithin is how many standard errors the mean may be off the middle for a new estimate, and
+	// heldWithin for one that was made before: with each request it is asked whether that still holds, and
+	// of 4, traces of one ratio would contradict it on the way to one estimate in 2,000.
+	newWithin, heldWithin = 4, 5
 )
 
 // ratioEstimate estimates a sampling ratio from the ids of traces that were kept: below a
@@ -62,19 +63,20 @@ func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
 // ratio returns the ratio by which traces were kept, false if that is not known or all may have been kept. The
 // estimate before holds until there is another, or traces contradict it.
 func (e *ratioEstimate) ratio() (float64, bool) {
-	if _, p, ok := e.current.ratio(); ok {
+	if _, p, ok := e.current.ratio(newWithin); ok {
 		return p, true
 	}
-	f, p, ok := e.previous.ratio()
-	return p, ok && e.current.largest[f] < p*(1+exceededBy/e.previous.n) && e.current.uniform(f, p)
+	f, p, ok := e.previous.ratio(heldWithin)
+	return p, ok && e.current.largest[f] < p*(1+exceededBy/e.previous.n) && e.current.uniform(f, p, heldWithin)
 }
 
-// uniform reports whether numbers may be uniform below a ratio, by their mean.
-func (k *keptTraces) uniform(f family, ratio float64) bool {
-	return k.n == 0 || math.Abs(k.sum[f]/k.n/ratio-0.5) <= uniformWithin/math.Sqrt(12*k.n)
+// uniform reports whether numbers may be uniform below a ratio: their mean is within so many standard
+// errors.
+func (k *keptTraces) uniform(f family, ratio, within float64) bool {
+	return k.n == 0 || math.Abs(k.sum[f]/k.n/ratio-0.5) <= within/math.Sqrt(12*k.n)
 }
 
-func (k *keptTraces) ratio() (of family, p float64, ok bool) {
+func (k *keptTraces) ratio(within float64) (of family, p float64, ok bool) {
 	if k.n < leastTraces {
 		return 0, 0, false
 	}
@@ -82,7 +84,7 @@ func (k *keptTraces) ratio() (of family, p float64, ok bool) {
 		ratio := k.largest[f] * (k.n + 1) / k.n
 		switch {
 		case ratio < leastRatio, -k.n*math.Log(k.largest[f]) < leastEvidence:
-		case !k.uniform(f, ratio):
+		case !k.uniform(f, ratio, within):
 		case !ok || ratio < p:
 			of, p, ok = f, ratio, true
 		}

@@ -108,7 +108,7 @@ func TestExecLeavesTheProgramAlone(t *testing.T) {
 	if err := e.stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := e.finish(t, 3, "measured 12345: exit code 3 after ", "1% of calls timed"); got != "as it is\n" {
+	if got := e.finish(t, 3, "measured 12345: exit code 3 after ", "1% of calls timed", "of it probes and sending "); got != "as it is\n" {
 		t.Errorf("standard output: %q", got)
 	}
 	requireCalls(t, e.stderr.String(), 12345)
