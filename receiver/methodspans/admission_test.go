@@ -114,13 +114,21 @@ func TestHalfSentBodiesLeaveRoom(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 16 }), nil)
 	half := zipped(t, make([]byte, 6<<20))
 	half = half[:len(half)-64]
-	for range 4 {
+	send := func() {
 		conn, err := net.Dial("tcp", r.httpAddr)
 		require.NoError(t, err)
-		defer conn.Close()
+		t.Cleanup(func() { require.NoError(t, conn.Close()) })
 		_, err = io.WriteString(conn, "POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n"+
 			"Content-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n"+string(half))
 		require.NoError(t, err)
+	}
+	// The first has its sender's half before the others come. Were they sent at once, each could
+	// wait with a part of it for the rest, until all give up.
+	send()
+	const held = 8<<20 - 4<<10 // 4 KiB, 8 KiB ... 4 MiB
+	require.Eventually(t, func() bool { return r.counted("decoding")[""] == held }, time.Minute, 10*time.Millisecond)
+	for range 3 {
+		send()
 	}
 	require.Eventually(t, func() bool { return r.counted("refused")["busy"] == 3 }, time.Minute, 10*time.Millisecond)
 	require.LessOrEqual(t, r.counted("decoding")[""], int64(8<<20))
