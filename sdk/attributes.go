@@ -14,6 +14,7 @@ const (
 	attrCPUTime    = "corehour.cpu.time"
 	attrCPUState   = "corehour.cpu.state"
 	attrCPUP       = "corehour.cpu.p"
+	attrCPUWaits   = "corehour.cpu.waits"
 	attrMeasured   = "corehour.measured"
 	attrCPUCount   = "corehour.cpu.measured"
 	attrErrors     = "corehour.errors"

@@ -33,6 +33,9 @@ func (e *engine) controlLoop() {
 		select {
 		case <-e.stopping:
 			e.disableCPUOfStrays()
+			if _, _, enough := e.probe.wait.stats(); !enough {
+				e.probe.measureWaits()
+			}
 			e.cut(e.unix(now()), true)
 			close(e.lastCutDone)
 			return
@@ -70,6 +73,7 @@ func (e *engine) controlLoop() {
 				messages.Logf("the rates served are no longer fresh; the method file and the defaults hold")
 			}
 			e.shardBusyCounters(seen)
+			e.probe.measureWaits()
 			messages.Write()
 		}
 	}

@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -26,8 +27,16 @@ type detail struct {
 
 	slot      int // of the CPU, or cpuslots.None
 	cpuStart  int64
+	waits     int64 // of the thread when the call began, or waitsUnread
 	goroutine uint64
 }
+
+const (
+	// waitsUnread is of methods that have not waited yet, so that others need not pay for it.
+	waitsUnread = -1
+	// wait is how much longer than its CPU time a call takes in ns that has waited.
+	wait = 2_000
+)
 
 // rehearsal is the use of an end that only reads the clock.
 const rehearsal = -1
@@ -82,6 +91,10 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 	if slot != cpuslots.None {
 		runtime.LockOSThread()
 		d.goroutine = hostclock.Goroutine()
+		d.waits = waitsUnread
+		if m := pl.method; m.waits.Load() || m.lastCPU.Load() == 0 {
+			d.waits = hostclock.ThreadWaits()
+		}
 		first := now()
 		d.cpuStart = hostclock.ThreadCPU()
 		Call{detail: d, word: rehearsal}.end(false)
@@ -119,6 +132,12 @@ func (d *detail) end(use int64, failed bool) {
 	case slot == cpuslots.None:
 		details.Put(d)
 	case d.goroutine == hostclock.Goroutine():
+		if d.waits != waitsUnread {
+			r.waits = uint32(min(hostclock.ThreadWaits()-d.waits, math.MaxUint32))
+			if p := &r.plan.engine.probe; r.waits > 0 && !p.waited.Load() {
+				p.waited.Store(true)
+			}
+		}
 		r.settleCPU(cpuEnd-d.cpuStart, r.plan.engine.probe.reading.Load(), cold)
 		runtime.UnlockOSThread()
 		cpuSlots.Release(slot, &r.plan.method.cpu)
@@ -158,6 +177,9 @@ func (r *record) settleCPU(cpu, reading int64, cold bool) {
 		return
 	}
 	r.cpu = min(max(0, cpu-reading), r.wall)
+	if m := r.plan.method; r.wall-r.cpu > wait && !m.waits.Load() {
+		m.waits.Store(true)
+	}
 	last.Store(max(1, r.cpu))
 }
 

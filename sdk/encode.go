@@ -117,6 +117,7 @@ func (w *encoder) call(r *record, start int64) {
 	w.span = append(w.span, stateAttrs[r.state]...)
 	if r.state == cpuExact {
 		w.int(attrCPUTime, r.cpu)
+		w.waits(int64(r.waits))
 	}
 	if r.caller != nil {
 		w.span = append(w.span, r.caller.callerAttr...)
@@ -133,6 +134,13 @@ func (w *encoder) call(r *record, start int64) {
 		w.span = otlp.Status(w.span, otlp.StatusError)
 	}
 	w.close()
+}
+
+// waits writes how often calls gave up the processor, which few do.
+func (w *encoder) waits(n int64) {
+	if n > 0 {
+		w.int(attrCPUWaits, n)
+	}
 }
 
 func (w *encoder) correlation(t *TraceContext) {
@@ -199,6 +207,7 @@ func (w *encoder) aggregate(c *cell, threadClock bool) {
 	w.sums(attrWall, &c.wall)
 	if c.cpu.n > 0 {
 		w.sums(attrCPU, &c.cpu)
+		w.waits(c.waits)
 	}
 	w.close()
 }

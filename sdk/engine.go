@@ -87,6 +87,7 @@ type counters struct {
 	failed         atomic.Int64
 	retried        atomic.Int64
 	packCPU        atomic.Int64 // ns
+	waits          atomic.Int64 // of timed calls
 	unknownOutcome atomic.Int64 // measurements in requests of unknown outcome
 }
 
@@ -310,6 +311,7 @@ func (e *engine) publish(p *ring.Place[record], at uint64) {
 
 func (e *engine) aggregateOverflow(r *record) {
 	e.counters.states[r.state].Add(1)
+	e.counters.waits.Add(int64(r.waits))
 	e.cells.addOverflow(r, e.unix(r.start))
 }
 

@@ -27,6 +27,7 @@ type Method struct {
 
 	cpu         cpuslots.Holder
 	lastCPU     atomic.Int64 // of a timed call, in ns; 0 = none yet
+	waits       atomic.Bool  // a timed call has waited
 	callerCache [callerCacheSize]atomic.Pointer[cachedStack]
 
 	// The rest is guarded by registry.mu.

@@ -2,7 +2,11 @@ package corehour
 
 import (
 	"math"
+	"runtime"
 	"sync/atomic"
+	"time"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
 const (
@@ -13,6 +17,10 @@ const (
 	// longestProbe is the longest time that is taken for a probe's own: where it was
 	// longer the processor was taken away.
 	longestProbe = 50_000 // ns
+	waitMeasured = 200 * time.Microsecond
+	firstWaits   = 16
+	// longestWait is the longest CPU time in ns that is taken for that of a wait.
+	longestWait = 200_000
 )
 
 // probeCosts are what the probe itself costs, measured in place: between the calls of the
@@ -26,6 +34,8 @@ type probeCosts struct {
 	empty     *plan // nil = nothing is measured in place
 	inside    costSamples
 	wall, cpu probeCost
+	wait      costSamples
+	waited    atomic.Bool  // a timed call has, since the last wait was measured
 	countedPS atomic.Int64 // of a call that is not timed
 	reading   atomic.Int64 // ns of CPU that reading the thread's clock adds at least
 }
@@ -66,13 +76,40 @@ func (c *probeCosts) measure(state cpuState, before, end int64) {
 	}
 }
 
+// measureWaits measures what it costs to wait with a thread of one's own, on the clock of that
+// thread: the runtime gives the processor to another thread and takes it back, by system calls. A
+// timed call pays for that each time it waits. It is done in seconds in which calls waited, so that
+// program and host are in the state that they are in then: once, and several times at first, since
+// what a wait costs varies by as much as it costs.
+func (c *probeCosts) measureWaits() {
+	if !c.waited.Swap(false) {
+		return
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for range firstWaits {
+		waits, cpu := hostclock.ThreadWaits(), hostclock.ThreadCPU()
+		time.Sleep(waitMeasured)
+		cpu = hostclock.ThreadCPU() - cpu
+		if hostclock.ThreadWaits()-waits == 1 {
+			c.wait.addAny(min(cpu, longestWait))
+		}
+		if c.wait.n.Load() >= firstWaits {
+			return
+		}
+	}
+}
+
 // costSamples sums up measured times in ns.
 type costSamples struct{ n, sum, squares atomic.Int64 }
 
 func (g *costSamples) addSample(ns int64) {
-	if ns < 0 || ns > longestProbe {
-		return
+	if ns >= 0 && ns <= longestProbe {
+		g.addAny(ns)
 	}
+}
+
+func (g *costSamples) addAny(ns int64) {
 	g.sum.Add(ns)
 	g.squares.Add(ns * ns)
 	g.n.Add(1)
@@ -102,11 +139,12 @@ func (c *probeCosts) snapshot(s *Snapshot) {
 	s.ProbeInsideNS, s.ProbeInsideSpreadNS, _ = c.inside.stats()
 	s.WallProbeNS, s.WallProbeSpreadNS = c.wall.stats(s.ProbeInsideNS)
 	s.CPUProbeNS, s.CPUProbeSpreadNS = c.cpu.stats(s.ProbeInsideNS)
+	s.WaitNS, s.WaitSpreadNS, _ = c.wait.stats()
 	s.CountedProbePS = c.countedPS.Load()
 }
 
 // ownWork is what the SDK has done up to a cut.
-type ownWork struct{ timed, withCPU, packCPU int64 }
+type ownWork struct{ timed, withCPU, waits, packCPU int64 }
 
 // ownCPU returns the CPU time that the SDK took since the last cut, in which so many calls were
 // counted, some of them in mode Aggregate: the probes by their costs, and making requests by the clock.
@@ -115,10 +153,10 @@ func (e *engine) ownCPU(calls, aggregated int64) int64 {
 	var s Snapshot
 	e.probe.snapshot(&s)
 	c := &e.counters
-	done := ownWork{withCPU: c.states[cpuExact].Load() + c.states[cpuUntrusted].Load(), packCPU: c.packCPU.Load()}
+	done := ownWork{withCPU: c.states[cpuExact].Load() + c.states[cpuUntrusted].Load(), waits: c.waits.Load(), packCPU: c.packCPU.Load()}
 	done.timed = done.withCPU + c.states[cpuNotSampled].Load() + c.states[cpuUnavailable].Load()
 	timed, withCPU := done.timed-e.lastOwn.timed, done.withCPU-e.lastOwn.withCPU
-	ns := withCPU*s.CPUProbeNS + (timed-withCPU+aggregated)*s.WallProbeNS +
+	ns := withCPU*s.CPUProbeNS + (done.waits-e.lastOwn.waits)*s.WaitNS + (timed-withCPU+aggregated)*s.WallProbeNS +
 		max(0, calls-timed-aggregated)*s.CountedProbePS/1000 + done.packCPU - e.lastOwn.packCPU
 	e.lastOwn = done
 	return ns

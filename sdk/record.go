@@ -10,7 +10,8 @@ type record struct {
 	extra  *extra  // nil mostly
 	start  int64   // as now() counts
 	wall   int64
-	cpu    int64 // only if state is cpuExact
+	cpu    int64  // only if state is cpuExact
+	waits  uint32 // of these calls: how often they gave up the processor
 	state  cpuState
 	load   cpuslots.Load // when the call began: with the plan's CPU rate, its cpu_p
 	failed bool

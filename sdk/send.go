@@ -99,6 +99,7 @@ func (e *engine) buildRequest(last bool) *request {
 	}
 	for i := range r.records {
 		e.counters.states[r.records[i].state].Add(1)
+		e.counters.waits.Add(int64(r.records[i].waits))
 	}
 	if len(r.intervals) > 0 {
 		s := Stats()

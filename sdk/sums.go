@@ -35,6 +35,7 @@ func (s *durationSums) moveInto(other *durationSums) {
 type cellSums struct {
 	first, last int64
 	errors      int64
+	waits       int64 // of the calls whose CPU was timed
 	wall, cpu   durationSums
 }
 
@@ -42,6 +43,7 @@ func (c *cellSums) addRecord(r *record, start int64) {
 	c.addWall(start, r.wall, r.failed)
 	if r.state == cpuExact {
 		c.cpu.addDuration(r.cpu)
+		c.waits += int64(r.waits)
 	}
 }
 
@@ -67,5 +69,6 @@ func (c *cellSums) moveInto(other *cellSums) {
 	other.errors += c.errors
 	c.wall.moveInto(&other.wall)
 	c.cpu.moveInto(&other.cpu)
-	c.errors = 0
+	other.waits += c.waits
+	c.errors, c.waits = 0, 0
 }

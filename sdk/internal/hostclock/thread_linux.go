@@ -20,6 +20,17 @@ func ThreadCPU() int64 {
 	return ts.Nano()
 }
 
+// rusageThread is RUSAGE_THREAD of the Linux kernel, on every architecture.
+const rusageThread = 1
+
+// ThreadWaits returns how often the current thread has given up its processor to wait. It is a
+// raw system call that never blocks, as ThreadCPU is.
+func ThreadWaits() int64 {
+	var usage syscall.Rusage
+	_, _, _ = syscall.RawSyscall(syscall.SYS_GETRUSAGE, rusageThread, uintptr(unsafe.Pointer(&usage)), 0)
+	return int64(usage.Nvcsw) //nolint:unconvert // it is an int32 on 32-bit processors
+}
+
 // ThreadCPUAvailable reports whether ThreadCPU is fine enough to be called true.
 func ThreadCPUAvailable() bool {
 	runtime.LockOSThread()

@@ -6,5 +6,8 @@ package hostclock
 // can read and that is fine enough.
 func ThreadCPU() int64 { return 0 }
 
+// ThreadWaits returns 0: no CPU is timed here.
+func ThreadWaits() int64 { return 0 }
+
 // ThreadCPUAvailable returns false here.
 func ThreadCPUAvailable() bool { return false }
