@@ -104,6 +104,7 @@ var All = []Column{
 	rare(varies(optional("cpu_max_ns", Int64, "ns", "as above, for CPU"))),
 	rare(list("wall_hist", bins, "see below", "nothing timed, or it follows from one value")),
 	rare(list("cpu_hist", bins, "see below", "as above, for CPU")),
+	rare(since(5, optional("cpu_waits", Double, "how often the calls whose CPU was timed gave up the processor", "never, or not known"))),
 	optional("p", Double, "probability; on rows of `level` `minute` and `hour` 1/w_wall, unless `reason` says `rest`", "no measurement in the row"),
 	optional("cpu_p", Double, "probability, given that the call was timed; may exceed 1 on sums", "no CPU measurement in the row"),
 	rare(optional("stratum", String, "`tail`", "not of the tail")),

@@ -38,6 +38,9 @@ const (
 	AttrCPUMeasured = "corehour.cpu.measured"
 	AttrErrors      = "corehour.errors"
 
+	// AttrCPUWaits is how often the calls whose CPU was timed gave up the processor.
+	AttrCPUWaits = "corehour.cpu.waits"
+
 	// A counts span carries many methods on the wire (two arrays); the
 	// receiver expands it to one span per method that carries AttrCalls.
 	AttrCountsMethods = "corehour.counts.methods"

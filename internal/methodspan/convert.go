@@ -252,6 +252,9 @@ func (c *conversion) fill(r *Row, span ptrace.Span, s *shared) spanOutcome {
 		a.process().CallsTotal = s.callsTotal
 		slices.SortFunc(r.Process.Stats, func(a, b Stat) int { return strings.Compare(a.Name, b.Name) })
 	}
+	if r.CPUMeasured == 0 || r.Kind == KindProcess {
+		r.CPUWaits = 0
+	}
 	return good
 }
 
@@ -266,7 +269,7 @@ func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
 		r.Errors = 1
 	}
 	if a.hasCPU {
-		if a.cpu < 0 || !ValidProbability(r.CPUP) {
+		if a.cpu < 0 || !(r.CPUWaits >= 0) || !ValidProbability(r.CPUP) {
 			return false
 		}
 		r.CPUMeasured, r.CPUNS, r.CPUMaxNS = 1, a.cpu, a.cpu
@@ -287,7 +290,7 @@ func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
 
 func fillAggregate(r *Row, a *attributes) bool {
 	if !ValidProbability(r.P) || r.Measured <= 0 || r.CPUMeasured < 0 || r.CPUMeasured > r.Measured ||
-		r.WallNS < 0 || r.CPUNS < 0 || !(r.WallSq >= 0) || !(r.CPUSq >= 0) || !(r.Errors >= 0) {
+		r.WallNS < 0 || r.CPUNS < 0 || !(r.CPUWaits >= 0) || !(r.WallSq >= 0) || !(r.CPUSq >= 0) || !(r.Errors >= 0) {
 		return false
 	}
 	if r.CPUMeasured > 0 && !(r.CPUP > 0) {

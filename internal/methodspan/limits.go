@@ -38,7 +38,7 @@ func (r *Row) Bound(until int64) (changed bool) {
 		r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, changed = 0, 0, 0, 0, true
 	}
 	if !within(r.CPUMeasured, MostMeasured) || !within(r.CPUNS, MostTime) {
-		r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, changed = 0, 0, 0, 0, true
+		r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUWaits, changed = 0, 0, 0, 0, 0, true
 	}
 	for _, ns := range []*int64{&r.WallMaxNS, &r.CPUMaxNS} {
 		if !within(*ns, MostTime) {
@@ -52,7 +52,7 @@ func (r *Row) Bound(until int64) (changed bool) {
 			}
 		}
 	}
-	bound(MostTime, &r.Calls, &r.Errors)
+	bound(MostTime, &r.Calls, &r.Errors, &r.CPUWaits)
 	bound(MostSquares, &r.WallSq, &r.CPUSq)
 	probability := func(p, least float64) bool {
 		if r.Level != LevelRaw {

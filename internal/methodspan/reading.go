@@ -94,6 +94,8 @@ func (a *attributes) readRare(name string, v pcommon.Value) {
 		a.int(&r.Measured, v)
 	case AttrCPUMeasured:
 		a.int(&r.CPUMeasured, v)
+	case AttrCPUWaits:
+		a.float(&r.CPUWaits, v)
 	case AttrErrors:
 		a.float(&r.Errors, v)
 	case AttrWallSum:

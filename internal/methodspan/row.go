@@ -46,6 +46,7 @@ type Row struct {
 	Measured    int64     `column:"measured"`     // calls timed
 	CPUMeasured int64     `column:"cpu_measured"` // calls whose CPU was timed
 	Errors      float64   `column:"errors"`
+	CPUWaits    float64   `column:"cpu_waits"` // of those whose CPU was timed
 	WallNS      int64     `column:"wall_ns"`
 	CPUNS       int64     `column:"cpu_ns"`
 	WallSq      float64   `column:"wall_sq"` // sum of squares, ns^2

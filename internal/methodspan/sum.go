@@ -9,7 +9,7 @@ import "math"
 //	q*    = cpu_measured / sum(cpu_measured_i/q_i) cpu*  = q* x sum(cpu_i / q_i)
 //	cpu_p* = q* / p* (may exceed 1)
 //
-// squares, errors and histograms alike; calls by plain sum, maxima by max. It
+// squares, errors, waits and histograms alike; calls by plain sum, maxima by max. It
 // adds in float64 and rounds once, in Row. Rows must have a common cell and
 // stratum; which columns the cell has is the caller's choice: the sum keeps
 // those of the first row. Rows are bounded (Bound), and so is the sum. Probabilities that stand for weights (see Final) may be
@@ -25,6 +25,7 @@ type Sum struct {
 	wall     measuredSums
 	cpu      measuredSums
 	errors   float64 // sum of errors / p
+	waits    float64 // sum of waits / q
 	samePCPU bool    // all rows with CPU had the CPUP of the first such row
 	cpuP     float64
 	coreNS   float64 // cores x time of process rows, never below their CPU time
@@ -121,6 +122,9 @@ func (s *Sum) Add(r *Row) {
 			s.samePCPU = false
 		}
 		s.cpu.addMeasured(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist, r.Q())
+		if r.CPUWaits > 0 && r.Q() != 0 {
+			s.waits += r.CPUWaits / r.Q()
+		}
 		if r.HasCores() {
 			s.coreNS += max(float64(r.CPUNS), r.Process.Cores*float64(r.EndNS-r.StartNS))
 		} else {
@@ -202,6 +206,7 @@ func (s *Sum) Row() Row {
 	r.CPUMeasured = s.cpu.n
 	r.CPUNS = round(s.cpu.sum * q)
 	r.CPUSq, r.CPUMaxNS, r.CPUHist = 0, s.cpu.max, s.cpu.histogram(q)
+	r.CPUWaits = s.waits * q
 	if r.CPUMeasured > 1 {
 		r.CPUSq = s.cpu.squares * q
 	}
@@ -217,7 +222,7 @@ func (s *Sum) Row() Row {
 		r.CPUState = CPUExact
 	}
 	r.Process = s.process()
-	r.Calls, r.Errors = min(r.Calls, MostTime), min(r.Errors, MostTime)
+	r.Calls, r.Errors, r.CPUWaits = min(r.Calls, MostTime), min(r.Errors, MostTime), min(r.CPUWaits, MostTime)
 	r.WallSq, r.CPUSq = min(r.WallSq, MostSquares), min(r.CPUSq, MostSquares)
 	return r
 }

@@ -319,7 +319,8 @@ tight AS (
       CAST(c.cpu_measured AS {{.Double}}) AS cpu_measured, CASE WHEN c.{{.Measured}} > 0 THEN c.{{.Value}} END / NULLIF({{.Probability}}, 0) AS x
       {{- end}}
       {{- if .Errors}},
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors,
+      {{.Waits}} / NULLIF(c.p * c.cpu_p, 0) AS waits
       {{- end}}
 {{- end}}
 
@@ -350,7 +351,7 @@ tight AS (
     calls, CAST(0 AS {{.Double}}) AS measured,
     CAST(NULL AS {{.Double}}) AS cpu_n, CAST(NULL AS {{.Double}}) AS cpu_nn, CAST(NULL AS {{.Double}}) AS wall_n, CAST(NULL AS {{.Double}}) AS wall_nn
     {{- if and .Summed .Told}},
-    CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS x{{if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors{{end}}
+    CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS x{{if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors, CAST(NULL AS {{.Double}}) AS waits{{end}}
     {{- end}}
 {{- end}}
 
@@ -358,6 +359,6 @@ tight AS (
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
     {{- if and .Summed .Told}},
-    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x{{if .Errors}}, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors{{end}}
+    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x{{if .Errors}}, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(waits) AS waits{{end}}
     {{- end}}
 {{- end}}

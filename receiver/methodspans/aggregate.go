@@ -51,6 +51,7 @@ func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 	attributes := span.Attributes()
 	p.checkSide(attributes, wallSide, measured)
 	n.aggregateCPU(attributes, measured, p)
+	p.waits(span)
 	errors := r.numberOf(fieldErrors)
 	if r.seen.has(fieldErrors) && (!r.good.has(fieldErrors) || errors < 0 || errors > float64(measured)*(1+slack)) {
 		p.fault(errorsInvalid, corrected)

@@ -16,10 +16,10 @@ import (
 // added up by a reader of the span, so there they are removed.
 var (
 	wallSums = setOf(fieldWallSum, fieldWallSquares, fieldWallMax, fieldWallBins, fieldWallCounts)
-	cpuSums  = setOf(fieldCPUSum, fieldCPUSquares, fieldCPUMax, fieldCPUBins, fieldCPUCounts, fieldCPUMeasured)
+	cpuSums  = setOf(fieldCPUSum, fieldCPUSquares, fieldCPUMax, fieldCPUBins, fieldCPUCounts, fieldCPUMeasured, fieldCPUWaits)
 
 	quantitiesOf = [...]fields{
-		kindCall:      setOf(fieldCPUTime),
+		kindCall:      setOf(fieldCPUTime, fieldCPUWaits),
 		kindCounts:    setOf(fieldCalls, fieldCountsMethods, fieldCountsCalls),
 		kindAggregate: setOf(fieldMeasured, fieldErrors) | wallSums | cpuSums,
 		kindProcess:   setOf(fieldCPUTime, fieldCores, fieldHostCores, fieldCPULimit, fieldRSS, fieldFinal),

@@ -25,6 +25,7 @@ func (n *normalizer) call(span ptrace.Span, p *requestPass) bool {
 		return false
 	}
 	n.callCPU(span, int64(end-start), p)
+	p.waits(span)
 	p.stratum(span)
 	return n.method(span, p)
 }
@@ -78,6 +79,15 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 		state = methodspan.CPUUntrusted
 	}
 	attributes.PutStr(methodspan.AttrCPUState, state)
+}
+
+// waits removes a number of waits that can be none.
+func (p *requestPass) waits(span ptrace.Span) {
+	r := &p.parsed
+	if r.seen.has(fieldCPUWaits) && (!r.good.has(fieldCPUWaits) || r.wholeOf(fieldCPUWaits) < 0) {
+		p.fault(waitsInvalid, corrected)
+		p.remove(span.Attributes(), setOf(fieldCPUWaits))
+	}
 }
 
 // exceedsWall reports whether so much CPU time cannot have been used by n calls

@@ -85,6 +85,10 @@ func TestCalls(t *testing.T) {
 		{name: "no UTF-8", spoil: put(methodspan.AttrFunction, "a\xffb"),
 			want: map[string]any{methodspan.AttrFunction: "a\uFFFDb"}, faults: []string{"corrected not_utf8"}},
 
+		{name: "waits", spoil: put(methodspan.AttrCPUWaits, 3)},
+		{name: "fewer waits than none", spoil: put(methodspan.AttrCPUWaits, -1),
+			want: map[string]any{methodspan.AttrCPUWaits: nil}, faults: []string{"corrected waits_invalid"}},
+
 		{name: "unknown stratum", spoil: put(methodspan.AttrStratum, "head"),
 			want: map[string]any{methodspan.AttrStratum: nil}, faults: []string{"corrected stratum_invalid"}},
 		{name: "unknown weight basis", spoil: put(methodspan.AttrWeightBasis, "felt"),

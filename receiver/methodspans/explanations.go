@@ -22,6 +22,7 @@ var explanations = [reasonCount]struct {
 	cpuPInvalid:    {[]string{methodspan.AttrCPUP}, "a number above 0 and at most 1: the probability that the CPU of a timed call was timed"},
 	cpuTimeInvalid: {[]string{methodspan.AttrCPUTime, methodspan.AttrCPUSum, methodspan.AttrCPUMeasured},
 		"a whole number of ns from 0 on, of no more calls than were measured"},
+	waitsInvalid:   {[]string{methodspan.AttrCPUWaits}, "a whole number from 0 on: how often the calls gave up the processor while their CPU was timed"},
 	cpuExceedsWall: {[]string{methodspan.AttrCPUTime, methodspan.AttrCPUSum}, ""},
 	cpuStateMismatch: {[]string{methodspan.AttrCPUState, methodspan.AttrCPUTime},
 		"exact with a CPU time, or not_sampled, untrusted or unavailable without one"},

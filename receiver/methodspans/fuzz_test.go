@@ -44,7 +44,7 @@ var (
 		methodspan.AttrCPUCounts, methodspan.AttrCountsMethods, methodspan.AttrCountsCalls, methodspan.AttrCalls, methodspan.AttrWeightBasis, methodspan.AttrTier,
 		methodspan.AttrReason, methodspan.AttrConfiguredRate, methodspan.AttrEffectiveRate, methodspan.AttrPrice, methodspan.AttrProcessCores,
 		methodspan.AttrProcessRSS, methodspan.AttrProcessFinal, methodspan.AttrSDKPrefix + "dropped", methodspan.AttrOldNamespace, methodspan.AttrOldFunction,
-		"http.route", "corehour.unheard.of",
+		methodspan.AttrCPUWaits, "http.route", "corehour.unheard.of",
 	}
 )
 
@@ -253,7 +253,7 @@ func (t *requestCounts) faultNames() (names []string) {
 
 func TestNormalizationProperties(t *testing.T) {
 	reasons := map[string]bool{}
-	for seed := range uint64(2000) {
+	for seed := range uint64(4000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		data := make([]byte, 20+random.IntN(300))
 		for i := range data {

@@ -39,6 +39,7 @@ const (
 	fieldWallMax
 	fieldCPUSum
 	fieldCPUMax
+	fieldCPUWaits
 	fieldRSS
 
 	fieldP
@@ -165,6 +166,8 @@ func fieldOf(name string) (f field, reserved bool) {
 		return fieldCPUSquares, true
 	case methodspan.AttrCPUMax:
 		return fieldCPUMax, true
+	case methodspan.AttrCPUWaits:
+		return fieldCPUWaits, true
 	case methodspan.AttrCPUBins:
 		return fieldCPUBins, true
 	case methodspan.AttrCPUCounts:

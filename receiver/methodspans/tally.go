@@ -20,6 +20,7 @@ const (
 	pInvalid                                 // corehour.p absent or outside (0, 1]
 	cpuPInvalid                              // corehour.cpu.p outside (0, 1], or absent where there is a CPU time
 	cpuTimeInvalid                           // CPU time negative or no whole number
+	waitsInvalid                             // waits negative or no whole number
 	cpuExceedsWall                           // more CPU than wall time, beyond the tolerance
 	cpuStateMismatch                         // cpu.state contradicts cpu.time, or is unknown
 	stratumInvalid                           // an unknown stratum
@@ -61,6 +62,7 @@ var reasonNames = [reasonCount]string{
 	pInvalid:              "p_invalid",
 	cpuPInvalid:           "cpu_p_invalid",
 	cpuTimeInvalid:        "cpu_time_invalid",
+	waitsInvalid:          "waits_invalid",
 	cpuExceedsWall:        "cpu_exceeds_wall",
 	cpuStateMismatch:      "cpu_state_mismatch",
 	stratumInvalid:        "stratum_invalid",

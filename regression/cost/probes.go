@@ -58,7 +58,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 		for _, e := range edges[at] {
 			probes := probecost.Calls{CPU: e.TimedCPU, Wall: e.TimedWall, Counted: max(0, e.Calls-e.TimedCPU-e.TimedWall)}
 			below = append(below, probecost.Edge{Caller: e.Caller, Callee: e.Callee, Calls: e.Calls, Probes: probes})
-			probes.Own = -e.N
+			probes.Own, probes.Waits = -e.N, -e.Waits
 			self[e.Caller] = self[e.Caller].Add(probes)
 			usd[e.Caller] += e.USD
 		}
@@ -67,7 +67,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 			if !(m.N > 0) {
 				continue
 			}
-			n := self[m.Full].Add(probecost.Calls{Own: m.N})
+			n := self[m.Full].Add(probecost.Calls{Own: m.N, Waits: m.Waits})
 			price, unpriced := 0.0, 0.0
 			if m.X > 0 {
 				price = max(0, m.SelfUSD+usd[m.Full]) / m.X
@@ -81,9 +81,12 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 			m.SelfUnpricedX -= off * unpriced
 			inclusive := whole[m.Full]
 			inclusive.Own += m.N
+			inclusive.Waits = m.Waits
 			m.X = max(0, m.X-costs.Of(inclusive))
-			m.WallX = max(0, m.WallX-costs.Of(inclusive)*m.WallN/m.N)
-			m.BothX = max(0, m.BothX-costs.Of(inclusive))
+			withoutWaits := inclusive
+			withoutWaits.Waits = 0
+			m.WallX = max(0, m.WallX-costs.Of(withoutWaits)*m.WallN/m.N)
+			m.BothX = max(0, m.BothX-costs.Of(withoutWaits))
 			b.probed[keyOf(m)].errors = costs.Errors(n)
 		}
 		for _, e := range edges[at] {
@@ -91,7 +94,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 			if calls[e.Callee] > 0 {
 				n = whole[e.Callee].Times(e.Calls / calls[e.Callee])
 			}
-			n.Own += e.N
+			n.Own, n.Waits = n.Own+e.N, e.Waits
 			left := 0.0
 			if e.X > 0 {
 				left = max(0, 1-costs.Of(n)/e.X)

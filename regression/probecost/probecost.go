@@ -26,6 +26,11 @@ type Costs struct {
 	// CPU and Wall are the whole probe of a call that was timed, with its CPU or by the wall
 	// alone: its caller is charged with it. Counted is that of a call that was not timed.
 	CPU, Wall, Counted Figure
+	// Wait is what a measured call pays each time it gives up the processor: it keeps its thread,
+	// so the runtime takes the processor to another one and back, by system calls.
+	Wait Figure
+	// CountsWaits: the SDK says how often calls waited.
+	CountsWaits bool
 }
 
 // Known reports whether the SDK said anything of its probes.
@@ -45,6 +50,9 @@ const (
 	// insideError is the relative standard error of the part inside: the empty call that shows
 	// it follows another with warm caches, and calls that are rarely timed find cold ones.
 	insideError = 1
+	// waitError is that of a wait: the SDK measures short sleeps. Waits of programs were found to
+	// cost 0.65 to 2 times as much, rarely 3 (docs/adr/0052-cost-of-waits.md).
+	waitError = 0.8
 )
 
 // costsOf reads the SDK's counters. Zero costs mean that it has no such counters.
@@ -66,21 +74,26 @@ func costsOf(stats map[string]float64) Costs {
 		return Figure{mean, loopError * mean}
 	}
 	counted := stats["probe.counted.cost_ps"] / 1000
+	_, countsWaits := stats["probe.wait_ns"]
 	return Costs{
 		Inside:  Figure{inside, insideError * inside},
 		CPU:     whole(cpu, "probe.cpu.spread_ns"),
 		Wall:    whole(wall, "probe.wall.spread_ns"),
 		Counted: Figure{counted, loopError * counted},
+		Wait:    Figure{stats["probe.wait_ns"], waitError * stats["probe.wait_ns"]},
+
+		CountsWaits: countsWaits,
 	}
 }
 
 // median of the figures, each part by itself: processes that were stopped or began with
 // cold caches do not count more than others.
 func median(all []Costs) Costs {
-	middle := func(part func(Costs) float64) float64 {
+	// Processes measure a wait once they have waited.
+	middle := func(ofWaits bool, part func(Costs) float64) float64 {
 		values := make([]float64, 0, len(all))
 		for _, c := range all {
-			if c.Known() {
+			if c.Known() && (!ofWaits || part(c) > 0) {
 				values = append(values, part(c))
 			}
 		}
@@ -92,15 +105,19 @@ func median(all []Costs) Costs {
 	}
 	figure := func(part func(Costs) Figure) Figure {
 		return Figure{
-			middle(func(c Costs) float64 { return part(c).Mean }),
-			middle(func(c Costs) float64 { return part(c).SE }),
+			middle(false, func(c Costs) float64 { return part(c).Mean }),
+			middle(false, func(c Costs) float64 { return part(c).SE }),
 		}
 	}
+	wait := middle(true, func(c Costs) float64 { return c.Wait.Mean })
 	return Costs{
 		Inside:  figure(func(c Costs) Figure { return c.Inside }),
 		CPU:     figure(func(c Costs) Figure { return c.CPU }),
 		Wall:    figure(func(c Costs) Figure { return c.Wall }),
 		Counted: figure(func(c Costs) Figure { return c.Counted }),
+		Wait:    Figure{wait, waitError * wait},
+
+		CountsWaits: !slices.ContainsFunc(all, func(c Costs) bool { return !c.CountsWaits }),
 	}
 }
 
@@ -142,42 +159,47 @@ func TableOf(processes []query.ProcessStats) Table {
 	return t
 }
 
-// Of returns the costs of a version; where its processes say none, of the service.
+// Of returns the costs of a version; what its processes do not say, of the service.
 func (t Table) Of(s query.Service, v string) Costs {
-	if c := t.versions[version{s, v}]; c.Known() {
-		return c
+	c := t.versions[version{s, v}]
+	if !c.Known() {
+		return t.services[s]
 	}
-	return t.services[s]
+	if c.Wait.Mean == 0 {
+		c.Wait = t.services[s].Wait
+	}
+	return c
 }
 
 // Calls are numbers of calls whose probes are in a time: of measured calls whose clocks are in
 // it (own, less those of callees that were taken off), and of calls below that were timed
-// with CPU, timed by the wall and counted only.
-type Calls struct{ Own, CPU, Wall, Counted float64 }
+// with CPU, timed by the wall and counted only. Waits are how often the measured calls gave up the
+// processor, with what they call.
+type Calls struct{ Own, CPU, Wall, Counted, Waits float64 }
 
 // Add adds up calls.
 func (c Calls) Add(o Calls) Calls {
-	return Calls{c.Own + o.Own, c.CPU + o.CPU, c.Wall + o.Wall, c.Counted + o.Counted}
+	return Calls{c.Own + o.Own, c.CPU + o.CPU, c.Wall + o.Wall, c.Counted + o.Counted, c.Waits + o.Waits}
 }
 
 // Times multiplies calls.
 func (c Calls) Times(x float64) Calls {
-	return Calls{c.Own * x, c.CPU * x, c.Wall * x, c.Counted * x}
+	return Calls{c.Own * x, c.CPU * x, c.Wall * x, c.Counted * x, c.Waits * x}
 }
 
 // Of returns what the probes of these calls cost, in ns.
 func (c Costs) Of(n Calls) float64 {
-	return n.Own*c.Inside.Mean + n.CPU*c.CPU.Mean + n.Wall*c.Wall.Mean + n.Counted*c.Counted.Mean
+	return n.Own*c.Inside.Mean + n.CPU*c.CPU.Mean + n.Wall*c.Wall.Mean + n.Counted*c.Counted.Mean + n.Waits*c.Wait.Mean
 }
 
 // Errors returns the standard errors of that by what they come from. Errors of the same part
 // add up; parts are independent.
 func (c Costs) Errors(n Calls) Errors {
-	return Errors{n.Own * c.Inside.SE, n.CPU * c.CPU.SE, n.Wall * c.Wall.SE, n.Counted * c.Counted.SE}
+	return Errors{n.Own * c.Inside.SE, n.CPU * c.CPU.SE, n.Wall * c.Wall.SE, n.Counted * c.Counted.SE, n.Waits * c.Wait.SE}
 }
 
 // Errors are standard errors in ns by the part of the probe that they come from.
-type Errors [4]float64
+type Errors [5]float64
 
 // Add adds errors of the same parts.
 func (e Errors) Add(o Errors) Errors {

@@ -20,6 +20,7 @@ func TestCostsOfVersions(t *testing.T) {
 	table := TableOf([]query.ProcessStats{
 		{Service: s, Version: "1", Stats: map[string]float64{"probe.cpu.cost_ns": 1000, "probe.wall.cost_ns": 100}},
 		{Service: s, Version: "2", Stats: map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 9, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 200, "probe.counted.cost_ps": 8000}},
+		{Service: s, Version: "2", Stats: map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 9, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 200, "probe.counted.cost_ps": 8000, "probe.wait_ns": 16_000}},
 		{Service: s, Version: "3"},
 	})
 	old, now := table.Of(s, "1"), table.Of(s, "2")
@@ -29,6 +30,9 @@ func TestCostsOfVersions(t *testing.T) {
 	near(t, "inside", now.Inside.Mean, 30)
 	near(t, "10 calls, 2 timed below, 100 counted", now.Of(Calls{Own: 10, CPU: 2, Counted: 100}), 300+3000+800)
 	near(t, "errors", now.Errors(Calls{Own: 10, CPU: 2}).SE(), math.Hypot(300, 400)) // the part inside is known to its own size
+	near(t, "3 waits, of the processes that waited", now.Of(Calls{Waits: 3}), 48_000)
+	near(t, "their error", now.Errors(Calls{Waits: 3}).SE(), 38_400)
+	near(t, "a wait of another version", old.Of(Calls{Waits: 1}), 16_000)
 	if !table.Of(s, "3").Known() || table.Of(query.Service{Name: "other"}, "1").Known() {
 		t.Error("a version without counters has those of its service, another service none")
 	}

@@ -36,6 +36,7 @@ var seldom = []limits{
 	{"rss_bytes", 0, methodspan.MostTime, "NULL", nil}, {"calls_total", 0, methodspan.MostMeasured, "NULL", nil},
 	{"wall_max_ns", 0, methodspan.MostTime, "NULL", timed}, {"cpu_max_ns", 0, methodspan.MostTime, "NULL", cpuTimed},
 	{"wall_sq", 0, methodspan.MostSquares, "NULL", timed}, {"cpu_sq", 0, methodspan.MostSquares, "NULL", cpuTimed},
+	{"cpu_waits", 0, methodspan.MostTime, "NULL", cpuTimed},
 	{"cores", 0, methodspan.MostCores, "NULL", nil}, {"host_cores", 0, methodspan.MostCores, "NULL", nil}, {"cpu_limit", 0, methodspan.MostCores, "NULL", nil},
 }
 

@@ -46,6 +46,7 @@ type Cell struct {
 	Records float64 // measured calls
 	Weight  float64 // calls they stand for
 	Sum     float64 // ns
+	Waits   float64 // how often the calls gave up the processor, of the metric CPU
 	Capped  float64 // ns, each call at most the 99.5% quantile
 	Log     float64
 	// Over is the number of records above that quantile, OverWeight the calls that they
@@ -127,7 +128,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	var c, names Cell // what is read, and its method's
 	var method, what int64
 	columns := []any{&method, &what, &c.Caller, &c.Member, &c.TimeBucket, into(&c.Full), into(&c.Class), into(&c.Method), into(&c.Signature),
-		&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
+		&c.Records, &c.Weight, &c.Sum, &c.Waits, &c.Capped, &c.Log,
 		&c.Near, &c.NearWeight, &c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.TimedWall, &c.TimedCPU}
 	err = w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
 		if err := rows.Scan(columns...); err != nil {

@@ -71,6 +71,7 @@ type MethodCost struct {
 	WallN, WallX    float64 // estimates: calls, ns
 	BothX           float64 // wall time of the calls whose CPU was timed, N of them
 	Errors          float64
+	Waits           float64 // of the calls of N: how often they gave up the processor
 
 	N, X           float64 // calls and time with what it calls
 	SelfX, SelfUSD float64 // dollars of what has a price
@@ -92,7 +93,7 @@ type CostEdge struct {
 	Service
 	Version, Caller, Callee string // the caller empty = not known
 	GoroutineGroup          string // empty if costs are not by group
-	Calls, N, X, USD        float64
+	Calls, N, X, USD, Waits float64
 	// TimedWall and TimedCPU are the calls that were timed, without and with their CPU.
 	TimedWall, TimedCPU float64
 }
@@ -168,7 +169,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		var instances int64
 		err := rows.Scan(&what, into(&m.Namespace), into(&m.Name), into(&m.Environment), into(&m.Version), into(&m.Class), into(&m.Method),
 			into(&m.Owner), into(&m.GoroutineGroup), into(&m.Full), into(&caller), into(&m.Signature),
-			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.BothX), into(&m.Errors),
+			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.BothX), into(&m.Errors), into(&m.Waits),
 			into(&m.N), into(&m.X), into(&m.SelfX), into(&m.SelfUSD), into(&m.SelfUnpricedX), into(&m.OrphanX),
 			into(&residuals.Squares), into(&residuals.Cubes), into(&residuals.Count), into(&instances))
 		switch what {
@@ -180,7 +181,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		case "part":
 			out.Parts = append(out.Parts, m)
 		default:
-			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.GoroutineGroup, m.Calls, m.N, m.X, m.SelfUSD, m.WallN, m.WallX})
+			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.GoroutineGroup, m.Calls, m.N, m.X, m.SelfUSD, m.Waits, m.WallN, m.WallX})
 		}
 		return err
 	})

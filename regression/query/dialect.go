@@ -211,14 +211,16 @@ type metricColumns struct {
 	Histogram string
 	// What it was measured with, of rows c.
 	Probability string
+	// How often its calls gave up the processor, of which no wall time is more.
+	Waits string
 	// Of sums over probabilities:
 	Sum    string // of what was measured
 	Factor string // that makes an estimate of it
 }
 
 var columnsOf = map[Metric]metricColumns{
-	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell", Histogram: "cpu_hist", Probability: "c.p * c.cpu_p", Sum: "cpu_n", Factor: "cpu_factor"},
-	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall", Histogram: "wall_hist", Probability: "c.p", Sum: "wall_n", Factor: "wall_factor"},
+	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell", Histogram: "cpu_hist", Probability: "c.p * c.cpu_p", Waits: "c.cpu_waits", Sum: "cpu_n", Factor: "cpu_factor"},
+	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall", Histogram: "wall_hist", Probability: "c.p", Waits: "0", Sum: "wall_n", Factor: "wall_factor"},
 }
 
 // scope is what a template sees.

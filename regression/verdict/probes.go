@@ -34,6 +34,9 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	if !costs[judge.Base].Known() && !costs[judge.Head].Known() {
 		return
 	}
+	if !costs[judge.Base].CountsWaits || !costs[judge.Head].CountsWaits { // the other one would seem to improve
+		costs[judge.Base].Wait, costs[judge.Head].Wait = probecost.Figure{}, probecost.Figure{}
+	}
 	type place struct {
 		side   judge.Side
 		bucket int64
@@ -73,7 +76,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	for i := range cells {
 		c := &cells[i]
 		side := sideOf(c.Member)
-		n := perCall[place{side, c.TimeBucket}][c.Full].Times(c.Weight)
+		n := probesOf(c, perCall[place{side, c.TimeBucket}])
 		m := methods[c.Full]
 		if m == nil {
 			m = &[2]probedMethod{}
@@ -87,7 +90,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	for i := range cells {
 		c := &cells[i]
 		side := sideOf(c.Member)
-		off := costs[side].Of(perCall[place{side, c.TimeBucket}][c.Full].Times(c.Weight))
+		off := costs[side].Of(probesOf(c, perCall[place{side, c.TimeBucket}]))
 		if side == judge.Head {
 			off += c.Weight * unsure(methods[c.Full])
 		}
@@ -99,6 +102,13 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 		c.Capped *= left
 		c.Log += c.Weight * math.Log(left)
 	}
+}
+
+// probesOf are those in the time of a cell.
+func probesOf(c *query.Cell, perCall map[string]probecost.Calls) probecost.Calls {
+	n := perCall[c.Full].Times(c.Weight)
+	n.Waits = c.Waits
+	return n
 }
 
 // unsure returns the part of the difference between the versions, in ns a call, that the

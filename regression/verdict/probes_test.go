@@ -52,6 +52,36 @@ func TestProbesOfCalleesAreSubtracted(t *testing.T) {
 	}
 }
 
+// A version that waits more often is no slower by what giving its processor away costs a timed
+// call. What it became more expensive by beyond that and its uncertainty is found.
+func TestWaitsAreNoChange(t *testing.T) {
+	stats := map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500, "probe.wait_ns": 15_000}
+	older := map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500}
+	for _, tc := range []struct{ waits, head, want float64 }{{1, 100_000, 0}, {3, 100_000, 0}, {-3, 100_000, 0}, {1, 150_000, 0.25}} {
+		pair := Pair{Base: Deployment{Version: "1"}, Head: Deployment{Version: "2"}}
+		processes := []query.ProcessStats{{Version: "1", Stats: stats}, {Version: "2", Stats: stats}}
+		cells := []query.Cell{
+			{Full: "m", Member: 0, Records: 1, Weight: 10, Sum: 10 * (100_000 + 15_000*max(0, -tc.waits)), Waits: 10 * max(0, -tc.waits)},
+			{Full: "m", Member: 1, Records: 1, Weight: 10, Sum: 10 * (tc.head + 15_000*max(0, tc.waits)), Waits: 10 * max(0, tc.waits)},
+		}
+		subtractProbes(probecost.TableOf(processes), cells, func(member int) judge.Side { return judge.Side(member) }, pair)
+		change := cells[1].Sum/cells[0].Sum - 1
+		if tc.want == 0 && math.Abs(change) > 0.001 || tc.want != 0 && (change < tc.want || change > 0.5) {
+			t.Errorf("%v more waits, %.0f ns in the head: %+.1f%%, want %+.0f%%", tc.waits, tc.head, 100*change, 100*tc.want)
+		}
+	}
+	// Where one version's SDK does not say it, nothing is taken off the other's.
+	cells := []query.Cell{
+		{Full: "m", Member: 0, Records: 1, Weight: 10, Sum: 10 * 130_000},
+		{Full: "m", Member: 1, Records: 1, Weight: 10, Sum: 10 * 130_000, Waits: 20},
+	}
+	table := probecost.TableOf([]query.ProcessStats{{Version: "1", Stats: older}, {Version: "2", Stats: stats}})
+	subtractProbes(table, cells, func(member int) judge.Side { return judge.Side(member) }, Pair{Base: Deployment{Version: "1"}, Head: Deployment{Version: "2"}})
+	if change := cells[1].Sum/cells[0].Sum - 1; math.Abs(change) > 0.001 {
+		t.Errorf("next to an older SDK: %+.1f%%", 100*change)
+	}
+}
+
 // A caller that makes more small calls is unchanged itself; what it became more expensive by
 // beyond what is not known of probes is found.
 func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/test/integration/harness"
+	"github.com/corehour/corehour/test/integration/measured/calls"
 )
 
 // execution is a `corehour exec` with a directory of its own for temporary files.
@@ -162,6 +164,57 @@ func TestExecOfGoTest(t *testing.T) {
 	if c, err := (harness.Command{Binary: programs.command, Warehouse: warehouse}).Check(t.Context()); err != nil || !c.Balanced {
 		t.Errorf("%+v, %v", c, err)
 	}
+}
+
+// A call that waits costs what it works: what giving its processor away costs a timed call is
+// subtracted, and rows keep it.
+func TestWaitsCostNothing(t *testing.T) {
+	const times = 1000
+	lasting(t, func() faults {
+		warehouse := filepath.Join(t.TempDir(), "warehouse")
+		e := startExec(t, "--rate", "1", "--warehouse", warehouse, "--output", os.DevNull, "--", programs.measured, "0", "0", strconv.Itoa(times))
+		e.finish(t, 0)
+		command := harness.Command{Binary: programs.command, Warehouse: warehouse}
+		costs, err := command.Cost(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const us = 1e6 * 3600 // of a core hour
+		type method struct{ cost, resolution, measured, waits float64 }
+		methods := map[string]*method{}
+		for _, m := range costs.Methods {
+			if m.SelfCoreHours != nil {
+				methods[m.Method] = &method{cost: *m.SelfCoreHours * us / times, resolution: m.ResolutionNS / 1e3}
+			}
+		}
+		works, waits := methods["Works"], methods["Waits"]
+		if works == nil || waits == nil {
+			t.Fatalf("%+v", costs.Methods)
+		}
+		var rows []struct {
+			Method          string
+			Measured, Waits float64
+		}
+		if err := command.SQL(t.Context(), &rows, `SELECT method, SUM(cpu_ns) / SUM(cpu_measured) / 1e3 AS measured, COALESCE(SUM(cpu_waits), 0) / SUM(cpu_measured) AS waits
+			FROM method_calls WHERE cpu_measured > 0 AND kind <> 'process' GROUP BY method`); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			methods[row.Method].measured, methods[row.Method].waits = row.Measured, row.Waits
+		}
+		t.Logf("us a call: working %+v, waiting, too %+v", *works, *waits)
+		f := faults{}
+		if waits.waits < calls.Pauses-0.5 || waits.waits > calls.Pauses+1 || works.waits > 0.5 {
+			f.addf("number of waits", "%.2f of %d, and %.2f of none", waits.waits, calls.Pauses, works.waits)
+		}
+		if waits.measured < works.measured+calls.Pauses {
+			f.addf("cost of waits", "%.1f us measured with waits, %.1f without", waits.measured, works.measured)
+		}
+		if off := math.Abs(waits.cost - works.cost); off > waits.resolution+works.resolution || off > 2./3*(waits.measured-works.measured) {
+			f.addf("cost of the work", "%.1f±%.1f us with waits, %.1f±%.1f without", waits.cost, waits.resolution, works.cost, works.resolution)
+		}
+		return f
+	})
 }
 
 // A program that sends nothing, and one that a signal ends.

@@ -39,7 +39,7 @@ seen AS (
       THEN MOD(MOD(w.start_ns - {{.Param}}begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - {{.Param}}begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins,
-    CAST(w.measured AS {{.Double}}) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS {{.Double}}) AS timed_cpu
+    {{if eq .Waits "0"}}0{{else}}w.cpu_waits{{end}} AS waits, CAST(w.measured AS {{.Double}}) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS {{.Double}}) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
   JOIN {{.Given "compared"}} AS t ON t.version = w.version
@@ -76,7 +76,7 @@ caps AS (
 ),
 single AS (
   SELECT
-    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu,
+    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.waits, s.timed, s.timed_cpu,
     COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / {{.Param}}slot_ns) AS {{.Long}}) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
@@ -100,6 +100,7 @@ cells AS (
     SUM(CASE WHEN weight IS NOT NULL THEN CAST(n AS {{.Double}}) ELSE 0 END) AS records,
     COALESCE(SUM(weight * n), 0) AS weight,
     COALESCE(SUM(weight * x), 0) AS x,
+    COALESCE(SUM(weight * waits), 0) AS waits,
     COALESCE(SUM(weight * capped), 0) AS capped,
     COALESCE(SUM(weight * logs), 0) AS logs,
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_near END), 0) AS n_near, COALESCE(SUM(weight * n_near), 0) AS near_calls,
@@ -118,14 +119,14 @@ methods AS (
 -- Each method is named once, before its cells: these are many.
 SELECT
   method_id, 0 AS what, '' AS caller, 0 AS member, 0 AS slot, name, class, method, CAST(NULL AS {{.Text}}) AS signature,
-  0 AS records, 0 AS weight, 0 AS x, 0 AS capped, 0 AS logs, 0 AS n_near, 0 AS near_calls, 0 AS n_over, 0 AS over_calls, 0 AS n_far, 0 AS far_calls,
+  0 AS records, 0 AS weight, 0 AS x, 0 AS waits, 0 AS capped, 0 AS logs, 0 AS n_near, 0 AS near_calls, 0 AS n_over, 0 AS over_calls, 0 AS n_far, 0 AS far_calls,
   0 AS flow, 0 AS timed_wall, 0 AS timed_cpu
 FROM methods
 UNION ALL
 SELECT
   method_id, 1 AS what, caller, member, slot, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method,
   CASE WHEN first_signature = last_signature AND last_signature <> '' THEN last_signature END AS signature,
-  records, weight, x, capped, logs, n_near, near_calls, n_over, over_calls, n_far, far_calls, flow, timed_wall, timed_cpu
+  records, weight, x, waits, capped, logs, n_near, near_calls, n_over, over_calls, n_far, far_calls, flow, timed_wall, timed_cpu
 FROM cells
 ORDER BY method_id, what, caller, member, slot
 {{end}}

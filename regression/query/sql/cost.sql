@@ -12,7 +12,7 @@
 --
 -- x and n are of the metric: of CPU, or of wall time, where dollars mean nothing.
 --
--- both_x is the wall time of the calls whose CPU was timed, for n of them.
+-- waits are how often the calls of n gave up the processor. both_x is the wall time of the calls whose CPU was timed, for n of them.
 --
 -- By goroutine group there are edges of each group, and
 --
@@ -70,6 +70,7 @@ seen AS (
     COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
     COALESCE(SUM(cpu_factor * both_x), 0) AS both_x,
     COALESCE(SUM(wall_factor * errors), 0) AS errors,
+    COALESCE(SUM({{.Factor}} * waits), 0) AS waits,
     COALESCE(SUM({{.Factor}} * {{.Sum}}), 0) AS n,
     COALESCE(SUM({{.Factor}} * x), 0) AS x,
     COALESCE(SUM({{.Factor}} * x * usd_per_core_hour / 3.6e12), 0) AS usd,
@@ -93,7 +94,7 @@ shares AS (
   FROM known
 ),
 paid AS (
-  SELECT key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
+  SELECT key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}instance, slot_ns, named, caller, flow, n, x, waits, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
@@ -103,6 +104,7 @@ paid AS (
     u.flow * COALESCE(s.share, 1) AS flow,
     u.n * COALESCE(s.share, 1) AS n,
     u.x * COALESCE(s.share, 1) AS x,
+    u.waits * COALESCE(s.share, 1) AS waits,
     u.usd * COALESCE(s.share, 1) AS usd,
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x,
     (u.measured - u.cpu_measured) * COALESCE(s.share, 1) AS timed_wall,
@@ -156,7 +158,7 @@ own AS (
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
     {{.Total `measured`}} AS measured, {{.Total `cpu_measured`}} AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(waits) AS waits, SUM(x) AS x
   FROM seen
   GROUP BY name_id
 ),
@@ -200,7 +202,7 @@ own_parts AS (
   SELECT
     name_id, goroutine_group,
     {{.Total `measured`}} AS measured, {{.Total `cpu_measured`}} AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(waits) AS waits, SUM(x) AS x
   FROM seen
   GROUP BY name_id, goroutine_group
 ),
@@ -258,7 +260,7 @@ spread AS (
 )
 SELECT
   'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, CAST(NULL AS {{.Text}}) AS goroutine_group, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
-  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
+  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors, o.waits,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS {{.Long}}) AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
@@ -268,7 +270,7 @@ SELECT
   'group' AS what,
   {{.Grouped "service_namespace"}}, {{.Grouped "service"}}, {{.Grouped "environment"}}, {{.Grouped "version"}},
   {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, {{.Grouped "goroutine_group"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors,
+  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors, 0 AS waits,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
@@ -276,10 +278,10 @@ JOIN (SELECT DISTINCT group_id{{range .Group}}, {{.}}{{end}} FROM ranked) AS g O
 UNION ALL
 SELECT
   'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, {{if .ByGoroutineGroup}}p.goroutine_group{{else}}CAST(NULL AS {{.Text}}) AS goroutine_group{{end}}, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,
-  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors, p.waits,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
-  SELECT name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
+  SELECT name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(waits) AS waits, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM paid
   GROUP BY name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller
 ) AS p
@@ -288,7 +290,7 @@ JOIN names AS e ON e.name_id = p.name_id
 UNION ALL
 SELECT
   'part' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.goroutine_group, m.name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, COALESCE(o.measured, 0) AS measured, COALESCE(o.cpu_measured, 0) AS cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
+  0 AS calls, 0 AS unmeasured_calls, COALESCE(o.measured, 0) AS measured, COALESCE(o.cpu_measured, 0) AS cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors, o.waits,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM mean_parts AS m
 LEFT JOIN own_parts AS o ON o.name_id = m.name_id AND o.goroutine_group = m.goroutine_group

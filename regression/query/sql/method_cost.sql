@@ -46,7 +46,7 @@ weighed AS (
     SELECT
       key_id, name_id,{{if .Tells "caller"}} holes,{{end}} {{range .Told}}{{.}}, {{end}}stratum, timed, 'raw' AS level, '' AS reason,
       minute_ns AS start_ns, hour_ns, minute_ns,
-      calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, both_x, errors{{end}}
+      calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, both_x, errors, waits{{end}}
     FROM pieces
     {{- if .Timed}}
     WHERE timed = 1
@@ -57,7 +57,7 @@ weighed AS (
       k.key_id, k.name_id{{if .Tells "caller"}}, k.holes{{end}}{{.AsTold "r."}}, CAST(NULL AS {{.Text}}) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
       r.hour_ns AS start_ns, r.hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,
       r.calls, CAST(0 AS {{.Double}}) AS measured, CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS cpu_n, CAST(NULL AS {{.Double}}) AS wall_n, CAST(NULL AS {{.Double}}) AS x
-      {{- if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors{{end}}
+      {{- if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors, CAST(NULL AS {{.Double}}) AS waits{{end}}
     FROM tallies AS r
     JOIN keys AS k
       ON {{.SameKey "r" "k"}}
@@ -72,7 +72,7 @@ weighed AS (
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 3600000000000) + {{.Part "r."}} ELSE r.start_ns - MOD(r.start_ns, 86400000000000) END AS hour_ns,
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + {{.Part "r."}} END AS minute_ns,
       {{- end}}
-      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.both_x, r.errors{{end}}
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.both_x, r.errors, r.waits{{end}}
     FROM (
       {{- if not .Summed}}
       {{- template "records" .}}

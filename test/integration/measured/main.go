@@ -2,6 +2,7 @@
 //
 //	measured 1000     copies its input, makes 1000 calls and ends with exit code 3
 //	measured 1000 5   makes 1000 calls after the start and after each of 5 signals, and ends with 7
+//	measured 0 0 300  makes 300 calls that work, in turn with 300 that do the same work and wait
 package main
 
 import (
@@ -28,6 +29,10 @@ func program() int {
 		numbers = append(numbers, n)
 	}
 	calls.Make(numbers[0])
+	if len(numbers) == 3 {
+		calls.WorkAndWait(numbers[2])
+		return 0
+	}
 	if len(numbers) == 1 {
 		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
 			log.Fatal(err)

@@ -11,7 +11,7 @@
 --
 -- x and n are of the metric: of CPU, or of wall time, where dollars mean nothing.
 --
--- both_x is the wall time of the calls whose CPU was timed, for n of them.
+-- waits are how often the calls of n gave up the processor. both_x is the wall time of the calls whose CPU was timed, for n of them.
 --
 -- By goroutine group there are edges of each group, and
 --
@@ -24,7 +24,7 @@ WITH scoped AS  (
     -- What was counted needs no slot.
     CASE WHEN c.start_ns >= @from_ns AND c.start_ns < @to_ns
       THEN CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END THEN 0 ELSE c.start_ns - MOD(c.start_ns, @slot_ns) END END AS slot_ns
-  FROM (SELECT * REPLACE (CASE WHEN start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN start_ns END AS start_ns, CASE WHEN end_ns BETWEEN start_ns AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN end_ns ELSE start_ns END AS end_ns, CASE WHEN process_start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN process_start_ns END AS process_start_ns, CASE WHEN measured BETWEEN 0 AND 9007199254740992 THEN measured ELSE 0 END AS measured, CASE WHEN cpu_measured BETWEEN 0 AND 9007199254740992 THEN cpu_measured ELSE 0 END AS cpu_measured, CASE WHEN calls BETWEEN 1e-09 AND 1152921504606846976 THEN calls ELSE 0 END AS calls, CASE WHEN errors BETWEEN 0 AND 1152921504606846976 THEN errors ELSE 0 END AS errors, CASE WHEN wall_ns BETWEEN 0 AND 1152921504606846976 THEN wall_ns ELSE NULL END AS wall_ns, CASE WHEN cpu_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_ns ELSE NULL END AS cpu_ns, CASE WHEN p BETWEEN 1e-18 AND 1 THEN p ELSE NULL END AS p, CASE WHEN cpu_p BETWEEN 1e-18 AND 1000000000000000000 THEN cpu_p ELSE NULL END AS cpu_p, CASE WHEN usd_per_core_hour BETWEEN 0 AND 1048576 THEN usd_per_core_hour ELSE NULL END AS usd_per_core_hour, CASE WHEN rss_bytes BETWEEN 0 AND 1152921504606846976 THEN rss_bytes ELSE NULL END AS rss_bytes, CASE WHEN calls_total BETWEEN 0 AND 9007199254740992 THEN calls_total ELSE NULL END AS calls_total, CASE WHEN wall_max_ns BETWEEN 0 AND 1152921504606846976 THEN wall_max_ns ELSE NULL END AS wall_max_ns, CASE WHEN cpu_max_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_max_ns ELSE NULL END AS cpu_max_ns, CASE WHEN wall_sq BETWEEN 0 AND 1e+36 THEN wall_sq ELSE NULL END AS wall_sq, CASE WHEN cpu_sq BETWEEN 0 AND 1e+36 THEN cpu_sq ELSE NULL END AS cpu_sq, CASE WHEN cores BETWEEN 0 AND 65536 THEN cores ELSE NULL END AS cores, CASE WHEN host_cores BETWEEN 0 AND 65536 THEN host_cores ELSE NULL END AS host_cores, CASE WHEN cpu_limit BETWEEN 0 AND 65536 THEN cpu_limit ELSE NULL END AS cpu_limit, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(wall_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN wall_hist END AS wall_hist, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(cpu_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN cpu_hist END AS cpu_hist) FROM method_calls WHERE event_date BETWEEN @from_date AND @to_date) AS c
+  FROM (SELECT * REPLACE (CASE WHEN start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN start_ns END AS start_ns, CASE WHEN end_ns BETWEEN start_ns AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN end_ns ELSE start_ns END AS end_ns, CASE WHEN process_start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN process_start_ns END AS process_start_ns, CASE WHEN measured BETWEEN 0 AND 9007199254740992 THEN measured ELSE 0 END AS measured, CASE WHEN cpu_measured BETWEEN 0 AND 9007199254740992 THEN cpu_measured ELSE 0 END AS cpu_measured, CASE WHEN calls BETWEEN 1e-09 AND 1152921504606846976 THEN calls ELSE 0 END AS calls, CASE WHEN errors BETWEEN 0 AND 1152921504606846976 THEN errors ELSE 0 END AS errors, CASE WHEN wall_ns BETWEEN 0 AND 1152921504606846976 THEN wall_ns ELSE NULL END AS wall_ns, CASE WHEN cpu_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_ns ELSE NULL END AS cpu_ns, CASE WHEN p BETWEEN 1e-18 AND 1 THEN p ELSE NULL END AS p, CASE WHEN cpu_p BETWEEN 1e-18 AND 1000000000000000000 THEN cpu_p ELSE NULL END AS cpu_p, CASE WHEN usd_per_core_hour BETWEEN 0 AND 1048576 THEN usd_per_core_hour ELSE NULL END AS usd_per_core_hour, CASE WHEN rss_bytes BETWEEN 0 AND 1152921504606846976 THEN rss_bytes ELSE NULL END AS rss_bytes, CASE WHEN calls_total BETWEEN 0 AND 9007199254740992 THEN calls_total ELSE NULL END AS calls_total, CASE WHEN wall_max_ns BETWEEN 0 AND 1152921504606846976 THEN wall_max_ns ELSE NULL END AS wall_max_ns, CASE WHEN cpu_max_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_max_ns ELSE NULL END AS cpu_max_ns, CASE WHEN wall_sq BETWEEN 0 AND 1e+36 THEN wall_sq ELSE NULL END AS wall_sq, CASE WHEN cpu_sq BETWEEN 0 AND 1e+36 THEN cpu_sq ELSE NULL END AS cpu_sq, CASE WHEN cpu_waits BETWEEN 0 AND 1152921504606846976 THEN cpu_waits ELSE NULL END AS cpu_waits, CASE WHEN cores BETWEEN 0 AND 65536 THEN cores ELSE NULL END AS cores, CASE WHEN host_cores BETWEEN 0 AND 65536 THEN host_cores ELSE NULL END AS host_cores, CASE WHEN cpu_limit BETWEEN 0 AND 65536 THEN cpu_limit ELSE NULL END AS cpu_limit, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(wall_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN wall_hist END AS wall_hist, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(cpu_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN cpu_hist END AS cpu_hist) FROM method_calls WHERE event_date BETWEEN @from_date AND @to_date) AS c
   WHERE true  AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
 ),
 
@@ -83,7 +83,7 @@ uncounted AS  (
   SELECT service_namespace, service, environment, version, instance, process_start_ns, MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END) AS until_ns
   FROM (
     SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
-    FROM (SELECT * REPLACE (CASE WHEN start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN start_ns END AS start_ns, CASE WHEN end_ns BETWEEN start_ns AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN end_ns ELSE start_ns END AS end_ns, CASE WHEN process_start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN process_start_ns END AS process_start_ns, CASE WHEN measured BETWEEN 0 AND 9007199254740992 THEN measured ELSE 0 END AS measured, CASE WHEN cpu_measured BETWEEN 0 AND 9007199254740992 THEN cpu_measured ELSE 0 END AS cpu_measured, CASE WHEN calls BETWEEN 1e-09 AND 1152921504606846976 THEN calls ELSE 0 END AS calls, CASE WHEN errors BETWEEN 0 AND 1152921504606846976 THEN errors ELSE 0 END AS errors, CASE WHEN wall_ns BETWEEN 0 AND 1152921504606846976 THEN wall_ns ELSE NULL END AS wall_ns, CASE WHEN cpu_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_ns ELSE NULL END AS cpu_ns, CASE WHEN p BETWEEN 1e-18 AND 1 THEN p ELSE NULL END AS p, CASE WHEN cpu_p BETWEEN 1e-18 AND 1000000000000000000 THEN cpu_p ELSE NULL END AS cpu_p, CASE WHEN usd_per_core_hour BETWEEN 0 AND 1048576 THEN usd_per_core_hour ELSE NULL END AS usd_per_core_hour, CASE WHEN rss_bytes BETWEEN 0 AND 1152921504606846976 THEN rss_bytes ELSE NULL END AS rss_bytes, CASE WHEN calls_total BETWEEN 0 AND 9007199254740992 THEN calls_total ELSE NULL END AS calls_total, CASE WHEN wall_max_ns BETWEEN 0 AND 1152921504606846976 THEN wall_max_ns ELSE NULL END AS wall_max_ns, CASE WHEN cpu_max_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_max_ns ELSE NULL END AS cpu_max_ns, CASE WHEN wall_sq BETWEEN 0 AND 1e+36 THEN wall_sq ELSE NULL END AS wall_sq, CASE WHEN cpu_sq BETWEEN 0 AND 1e+36 THEN cpu_sq ELSE NULL END AS cpu_sq, CASE WHEN cores BETWEEN 0 AND 65536 THEN cores ELSE NULL END AS cores, CASE WHEN host_cores BETWEEN 0 AND 65536 THEN host_cores ELSE NULL END AS host_cores, CASE WHEN cpu_limit BETWEEN 0 AND 65536 THEN cpu_limit ELSE NULL END AS cpu_limit, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(wall_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN wall_hist END AS wall_hist, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(cpu_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN cpu_hist END AS cpu_hist) FROM method_calls WHERE event_date BETWEEN @from_date AND @to_date) AS c
+    FROM (SELECT * REPLACE (CASE WHEN start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN start_ns END AS start_ns, CASE WHEN end_ns BETWEEN start_ns AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN end_ns ELSE start_ns END AS end_ns, CASE WHEN process_start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN process_start_ns END AS process_start_ns, CASE WHEN measured BETWEEN 0 AND 9007199254740992 THEN measured ELSE 0 END AS measured, CASE WHEN cpu_measured BETWEEN 0 AND 9007199254740992 THEN cpu_measured ELSE 0 END AS cpu_measured, CASE WHEN calls BETWEEN 1e-09 AND 1152921504606846976 THEN calls ELSE 0 END AS calls, CASE WHEN errors BETWEEN 0 AND 1152921504606846976 THEN errors ELSE 0 END AS errors, CASE WHEN wall_ns BETWEEN 0 AND 1152921504606846976 THEN wall_ns ELSE NULL END AS wall_ns, CASE WHEN cpu_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_ns ELSE NULL END AS cpu_ns, CASE WHEN p BETWEEN 1e-18 AND 1 THEN p ELSE NULL END AS p, CASE WHEN cpu_p BETWEEN 1e-18 AND 1000000000000000000 THEN cpu_p ELSE NULL END AS cpu_p, CASE WHEN usd_per_core_hour BETWEEN 0 AND 1048576 THEN usd_per_core_hour ELSE NULL END AS usd_per_core_hour, CASE WHEN rss_bytes BETWEEN 0 AND 1152921504606846976 THEN rss_bytes ELSE NULL END AS rss_bytes, CASE WHEN calls_total BETWEEN 0 AND 9007199254740992 THEN calls_total ELSE NULL END AS calls_total, CASE WHEN wall_max_ns BETWEEN 0 AND 1152921504606846976 THEN wall_max_ns ELSE NULL END AS wall_max_ns, CASE WHEN cpu_max_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_max_ns ELSE NULL END AS cpu_max_ns, CASE WHEN wall_sq BETWEEN 0 AND 1e+36 THEN wall_sq ELSE NULL END AS wall_sq, CASE WHEN cpu_sq BETWEEN 0 AND 1e+36 THEN cpu_sq ELSE NULL END AS cpu_sq, CASE WHEN cpu_waits BETWEEN 0 AND 1152921504606846976 THEN cpu_waits ELSE NULL END AS cpu_waits, CASE WHEN cores BETWEEN 0 AND 65536 THEN cores ELSE NULL END AS cores, CASE WHEN host_cores BETWEEN 0 AND 65536 THEN host_cores ELSE NULL END AS host_cores, CASE WHEN cpu_limit BETWEEN 0 AND 65536 THEN cpu_limit ELSE NULL END AS cpu_limit, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(wall_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN wall_hist END AS wall_hist, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(cpu_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN cpu_hist END AS cpu_hist) FROM method_calls WHERE event_date BETWEEN @from_date AND @to_date) AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
        AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
     GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
@@ -132,7 +132,8 @@ rolled AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors,
+      c.cpu_waits / NULLIF(c.p * c.cpu_p, 0) AS waits
     FROM scoped AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
@@ -156,7 +157,8 @@ by_hour AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors,
+      c.cpu_waits / NULLIF(c.p * c.cpu_p, 0) AS waits
     FROM measured AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
@@ -217,7 +219,8 @@ by_minute AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors,
+      c.cpu_waits / NULLIF(c.p * c.cpu_p, 0) AS waits
     FROM measured AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
@@ -407,7 +410,7 @@ weighed AS (
     SELECT
       k.key_id, k.name_id, k.holes, r.instance, r.slot_ns, CAST(NULL AS STRING) AS caller, r.signature, CAST(NULL AS FLOAT64) AS usd_per_core_hour, CAST(NULL AS STRING) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
       r.hour_ns AS start_ns, r.hour_ns, CAST(NULL AS INT64) AS minute_ns,
-      r.calls, CAST(0 AS FLOAT64) AS measured, CAST(0 AS FLOAT64) AS cpu_measured, CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS x, CAST(NULL AS FLOAT64) AS wall_x, CAST(NULL AS FLOAT64) AS both_x, CAST(NULL AS FLOAT64) AS errors
+      r.calls, CAST(0 AS FLOAT64) AS measured, CAST(0 AS FLOAT64) AS cpu_measured, CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS x, CAST(NULL AS FLOAT64) AS wall_x, CAST(NULL AS FLOAT64) AS both_x, CAST(NULL AS FLOAT64) AS errors, CAST(NULL AS FLOAT64) AS waits
     FROM tallies AS r
     JOIN keys AS k
       ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
@@ -417,7 +420,7 @@ weighed AS (
       r.start_ns,
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 3600000000000) + 1 ELSE r.start_ns - MOD(r.start_ns, 86400000000000) END AS hour_ns,
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + 1 END AS minute_ns,
-      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x, r.wall_x, r.both_x, r.errors
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x, r.wall_x, r.both_x, r.errors, r.waits
     FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
@@ -428,7 +431,8 @@ weighed AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors,
+      c.cpu_waits / NULLIF(c.p * c.cpu_p, 0) AS waits
       FROM measured AS c
       WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
       UNION ALL
@@ -441,7 +445,8 @@ weighed AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors,
+      c.cpu_waits / NULLIF(c.p * c.cpu_p, 0) AS waits
       FROM scoped AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
     ) AS r
@@ -471,6 +476,7 @@ seen AS (
     COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
     COALESCE(SUM(cpu_factor * both_x), 0) AS both_x,
     COALESCE(SUM(wall_factor * errors), 0) AS errors,
+    COALESCE(SUM(cpu_factor * waits), 0) AS waits,
     COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
     COALESCE(SUM(cpu_factor * x), 0) AS x,
     COALESCE(SUM(cpu_factor * x * usd_per_core_hour / 3.6e12), 0) AS usd,
@@ -494,7 +500,7 @@ shares AS (
   FROM known
 ),
 paid AS (
-  SELECT key_id, name_id, instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
+  SELECT key_id, name_id, instance, slot_ns, named, caller, flow, n, x, waits, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
@@ -504,6 +510,7 @@ paid AS (
     u.flow * COALESCE(s.share, 1) AS flow,
     u.n * COALESCE(s.share, 1) AS n,
     u.x * COALESCE(s.share, 1) AS x,
+    u.waits * COALESCE(s.share, 1) AS waits,
     u.usd * COALESCE(s.share, 1) AS usd,
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x,
     (u.measured - u.cpu_measured) * COALESCE(s.share, 1) AS timed_wall,
@@ -557,7 +564,7 @@ own AS (
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
     CAST(LEAST(SUM(CAST(measured AS FLOAT64)), 9e18) AS INT64) AS measured, CAST(LEAST(SUM(CAST(cpu_measured AS FLOAT64)), 9e18) AS INT64) AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(waits) AS waits, SUM(x) AS x
   FROM seen
   GROUP BY name_id
 ),
@@ -618,7 +625,7 @@ spread AS (
 )
 SELECT
   'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, CAST(NULL AS STRING) AS goroutine_group, m.name, CAST(NULL AS STRING) AS caller, o.signature,
-  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
+  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors, o.waits,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS INT64) AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
@@ -628,7 +635,7 @@ SELECT
   'group' AS what,
   service_namespace, service, environment, CAST(NULL AS STRING) AS version,
   class, method, CAST(NULL AS STRING) AS owner, CAST(NULL AS STRING) AS goroutine_group, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS caller, CAST(NULL AS STRING) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors,
+  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors, 0 AS waits,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
@@ -636,10 +643,10 @@ JOIN (SELECT DISTINCT group_id, service_namespace, service, environment, class, 
 UNION ALL
 SELECT
   'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, CAST(NULL AS STRING) AS goroutine_group, e.name, p.caller, CAST(NULL AS STRING) AS signature,
-  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors, p.waits,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
-  SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
+  SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(waits) AS waits, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM paid
   GROUP BY name_id, caller
 ) AS p

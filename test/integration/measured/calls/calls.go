@@ -5,11 +5,46 @@ import (
 	"context"
 	"log"
 	"os"
+	"time"
 
 	corehour "github.com/corehour/corehour/sdk"
 )
 
-var call = corehour.NewMethod("work.Call")
+var (
+	call  = corehour.NewMethod("work.Call")
+	works = corehour.NewMethod("work.Works")
+	waits = corehour.NewMethod("work.Waits")
+)
+
+// Pauses of a call that waits.
+const Pauses = 4
+
+// WorkAndWait makes n calls of either method. Their work is the same.
+func WorkAndWait(n int) {
+	for range n {
+		work(works, 0)
+		work(waits, 100*time.Microsecond)
+	}
+}
+
+func work(m *corehour.Method, pause time.Duration) {
+	defer m.Begin().End()
+	for range Pauses {
+		spin()
+		if pause > 0 {
+			time.Sleep(pause)
+		}
+	}
+}
+
+var seed = uint64(1)
+
+//go:noinline
+func spin() {
+	for range 20_000 {
+		seed = seed*6364136223846793005 + 1442695040888963407
+	}
+}
 
 // Make makes n calls.
 func Make(n int) {
