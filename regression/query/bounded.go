@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
@@ -102,6 +104,10 @@ type bounds struct {
 	// look are the columns read often of which a row group may have a number beyond the limits, and
 	// end_ns.
 	look map[string]bool
+	// same are text columns that all rows have the same in, or nothing: what that is. So they are
+	// not read, and nothing is compared with each row. Most warehouses are of one level, and say
+	// nothing in most columns.
+	same []string
 }
 
 // until is when the last row that is read starts.
@@ -110,24 +116,25 @@ func (b bounds) until() int64 { return methodspan.Until(b.now) }
 // within is a relation without such numbers. Filters still reach the files: what they compare
 // is as it was.
 func (b bounds) within(relation string) string {
-	var columns []string
+	var replaced []string
 	if b.look["end_ns"] {
-		columns = append(columns, fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", b.until()))
+		replaced = append(replaced, fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", b.until()))
 	}
 	for _, l := range often {
 		if column := l.bounded(false, b.look); column != "" {
-			columns = append(columns, column)
+			replaced = append(replaced, column)
 		}
 	}
 	for _, l := range seldom {
-		columns = append(columns, l.bounded(true, b.look))
+		replaced = append(replaced, l.bounded(true, b.look))
 	}
-	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(columns, ", "), relation, b.until())
+	replaced = append(replaced, b.same...)
+	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(replaced, ", "), relation, b.until())
 }
 
 // boundsOf looks at what row groups say of the columns that are read often. The end of a row
 // may be left out where it follows from its wall time; cpu_p is looked at where a product may be
-// beyond its limits, too.
+// beyond its limits, too. What is the same in all rows they say as well.
 func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Time) (bounds, error) {
 	b := bounds{now: now, look: map[string]bool{}}
 	paths, err := patternsOf(files)
@@ -139,37 +146,66 @@ func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Ti
 	for _, l := range often {
 		known = append(known, fmt.Sprintf("('%s', %s, %s)", l.column, number(l.least), number(l.most)))
 	}
+	var texts []string
+	for _, c := range columns.All {
+		if c.Type == columns.String {
+			texts = append(texts, quoteText(c.Name))
+		}
+	}
 	rows, err := db.QueryContext(ctx, `
 WITH limits(name, least, most) AS (VALUES `+strings.Join(known, ", ")+`),
+chunks AS MATERIALIZED (
+  SELECT
+    file_name, row_group_id, path_in_schema AS name, stats_min_value AS least, stats_max_value AS most,
+    COALESCE(stats_null_count = 0, FALSE) AS filled, COALESCE(stats_null_count = num_values, FALSE) AS empty,
+    COALESCE(min_is_exact, TRUE) AND COALESCE(max_is_exact, TRUE) AS exact
+  FROM parquet_metadata(`+listOf(paths)+`)
+),
 said AS (
   SELECT
-    m.file_name, m.row_group_id, l.name, m.stats_min_value AS least, TRY_CAST(m.stats_max_value AS DOUBLE) AS most, m.stats_null_count AS nulls,
-    l.most IS NULL OR COALESCE(m.stats_null_count = m.num_values, FALSE)
-      OR COALESCE(TRY_CAST(m.stats_min_value AS DOUBLE) >= l.least AND TRY_CAST(m.stats_max_value AS DOUBLE) <= l.most, FALSE) AS within
-  FROM parquet_metadata(`+listOf(paths)+`) AS m
-  JOIN limits AS l ON l.name = m.path_in_schema
+    m.file_name, m.row_group_id, l.name, m.least, TRY_CAST(m.most AS DOUBLE) AS most, m.filled,
+    l.most IS NULL OR m.empty OR COALESCE(TRY_CAST(m.least AS DOUBLE) >= l.least AND TRY_CAST(m.most AS DOUBLE) <= l.most, FALSE) AS within
+  FROM chunks AS m
+  JOIN limits AS l ON l.name = m.name
 ),
 groups AS (
   SELECT
-    COALESCE(MAX(CASE name WHEN 'level' THEN least END) <> '`+methodspan.LevelRaw+`' OR MAX(CASE name WHEN 'end_ns' THEN nulls END) = 0
+    COALESCE(MAX(CASE name WHEN 'level' THEN least END) <> '`+methodspan.LevelRaw+`' OR BOOL_OR(name = 'end_ns' AND filled)
       OR MAX(CASE name WHEN 'start_ns' THEN most END) + COALESCE(MAX(CASE name WHEN 'wall_ns' THEN most END), 0) <= `+fmt.Sprint(until)+`, FALSE) AS ends,
     COALESCE(MAX(CASE name WHEN 'p' THEN most END) * MAX(CASE name WHEN 'cpu_p' THEN most END) <= `+number(methodspan.MostP)+`, TRUE) AS products
   FROM said
   GROUP BY file_name, row_group_id
 )
-SELECT DISTINCT name FROM said WHERE NOT within
-UNION SELECT 'end_ns' FROM groups WHERE NOT ends
-UNION SELECT 'cpu_p' FROM groups WHERE NOT products`)
+SELECT DISTINCT name, TRUE, NULL FROM said WHERE NOT within
+UNION SELECT 'end_ns', TRUE, NULL FROM groups WHERE NOT ends
+UNION SELECT 'cpu_p', TRUE, NULL FROM groups WHERE NOT products
+UNION
+SELECT name, FALSE, MIN(least)
+FROM chunks
+WHERE name IN (`+strings.Join(texts, ", ")+`)
+GROUP BY name
+HAVING BOOL_AND(empty)
+  OR BOOL_AND(filled AND exact) AND MIN(least) = MAX(most) AND COUNT(*) = (SELECT COUNT(*) FROM chunks WHERE name = 'start_ns')
+ORDER BY name`)
 	if err != nil {
 		return b, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
+		var look bool
+		var value sql.NullString
+		if err := rows.Scan(&name, &look, &value); err != nil {
 			return b, err
 		}
-		b.look[name] = true
+		switch {
+		case look:
+			b.look[name] = true
+		case !value.Valid:
+			b.same = append(b.same, "CAST(NULL AS "+columns.String.DuckDB+") AS "+name)
+		case !strings.ContainsFunc(value.String, unicode.IsControl): // what statements may hold
+			b.same = append(b.same, quoteText(value.String)+" AS "+name)
+		}
 	}
 	return b, rows.Err()
 }

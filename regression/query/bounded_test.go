@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,6 +159,62 @@ func TestWeightsOfSumsStay(t *testing.T) {
 	}
 	got := lines(t, fixture.Write(t, fixture.Items("a-1", rows...)), "SELECT p, p * cpu_p FROM method_calls ORDER BY row_seq")
 	if want := []string{"-2 -1", "1e+300 0.5", "0.5 1e+300", "-1e+300 1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Texts that are the same in all rows are not read; those of some rows, or of other files, stay.
+func TestTextsThatAreTheSameInAllRows(t *testing.T) {
+	rows := func(service, version, signature string) []methodspan.Row {
+		r := methodspan.Row{
+			Resource: &methodspan.Resource{Service: service, Version: version, Revision: "it's", Environment: "a\x01"},
+			Kind:     methodspan.KindCounts, StartNS: fixture.Start.UnixNano(), EndNS: fixture.Start.UnixNano(), Class: "a", Method: "B", Calls: 1,
+		}
+		signed := r
+		signed.Signature = signature
+		return []methodspan.Row{r, signed}
+	}
+	root := t.TempDir()
+	fixture.Append(t, root, fixture.Start, fixture.Items("a-1", rows("shop", "1", "()")...))
+	fixture.Append(t, root, fixture.Start, fixture.Items("a-2", rows("shop", "2", "")...))
+	w, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	same := strings.Join(w.bounds.same, ", ")
+	for _, want := range []string{"'it''s' AS revision", "'shop' AS service", "'raw' AS level", "'B' AS method", "CAST(NULL AS VARCHAR) AS caller", "CAST(NULL AS VARCHAR) AS stratum"} {
+		if !strings.Contains(same, want) {
+			t.Errorf("%s: want %s", same, want)
+		}
+	}
+	for _, column := range []string{"version", "signature", "environment", "batch_id"} {
+		if slices.ContainsFunc(w.bounds.same, func(s string) bool { return strings.HasSuffix(s, " AS "+column) }) {
+			t.Errorf("%s: %s is read", same, column)
+		}
+	}
+	const texts = "SELECT service, version, revision, environment, signature, level, caller, batch_id FROM "
+	if got, want := lines(t, root, texts+"method_calls ORDER BY batch_id, row_seq"), lines(t, root, texts+"method_stored ORDER BY batch_id, row_seq"); len(got) != 4 || !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// A column that only newer files have is not the same in all rows.
+func TestTextsOfNewerFilesAreTheirs(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("../../internal/warehouse/table/testdata/schema-1")); err != nil {
+		t.Fatal(err)
+	}
+	before := lines(t, root, "SELECT COUNT(*) FROM method_calls")[0]
+	p := fixture.NewProcess("1.0", "a", fixture.Start)
+	p.Counts("a.B", fixture.Start, time.Minute, 3)
+	item := p.Item()
+	for i := range item.Rows {
+		item.Rows[i].Resource.Language = "go"
+	}
+	fixture.Append(t, root, fixture.Start, []methodspan.Item{item})
+	got := lines(t, root, "SELECT language, COUNT(*) FROM method_calls GROUP BY ALL ORDER BY ALL")
+	if want := []string{fmt.Sprint("go", len(item.Rows)), fmt.Sprint(nil) + " " + before}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
