@@ -24,7 +24,7 @@ type block struct {
 
 	// Some of the columns, which others follow from.
 	start, end, wall, processStart, final *longs
-	class, method                         *nameVector
+	class, method, kind                   *nameVector
 	resource                              []*nameVector
 	service, version                      *nameVector
 
@@ -132,7 +132,7 @@ func (b *block) addTexts(c *columns.Column, intern func(string) string) {
 	if !c.Unbounded {
 		v.intern = intern
 	}
-	for name, to := range map[string]**nameVector{"class": &b.class, "method": &b.method, "service": &b.service, "version": &b.version} {
+	for name, to := range map[string]**nameVector{"class": &b.class, "method": &b.method, "kind": &b.kind, "service": &b.service, "version": &b.version} {
 		if name == c.Name {
 			*to = v
 		}

@@ -66,6 +66,8 @@ const (
 	rowGroupBins = 1 << 20
 	// binWeight is what a bin counts as in addition to the bytes of names.
 	binWeight = rowGroupWeight / rowGroupBins
+	// rowGroupCounts is how many counts at least are a row group of their own.
+	rowGroupCounts = 4096
 	// bufferBytes is how much is encoded before it is written.
 	bufferBytes = 1 << 20
 
@@ -84,11 +86,12 @@ type Encoder struct {
 
 	groupRows   int // rows of a row group at most
 	groupWeight int // and bytes of names and weight of bins
+	groupCounts int // of a row group of counts at least
 }
 
 // NewEncoder makes one.
 func NewEncoder() *Encoder {
-	e := &Encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight}
+	e := &Encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight, groupCounts: rowGroupCounts}
 	e.columns = e.table.leaves
 	e.chunk.zstd = newCompressor()
 	for _, name := range [...]string{"service", "class", "method", "version", "start_ns"} {
@@ -122,9 +125,10 @@ func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup)
 	order := e.table.sorted()
 	size := e.rowGroupSize(len(rows))
 	for begin := 0; begin < len(order); begin += size {
-		part := order[begin:min(begin+size, len(order))]
-		if err := f.group(&rowOrder{part, len(part) == len(order)}); err != nil {
-			return Summary{}, err
+		for _, part := range e.split(order[begin:min(begin+size, len(order))], rows) {
+			if err := f.group(&rowOrder{part, len(part) == len(order)}); err != nil {
+				return Summary{}, err
+			}
 		}
 	}
 	starts := e.table.start.values
@@ -133,6 +137,14 @@ func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup)
 		Rows: int64(len(rows)), MinStartNS: slices.Min(starts), MaxStartNS: slices.Max(starts),
 		Bytes: out.n, GroupBytes: f.groupBytes(), Checksum: formatChecksum(out.sum),
 	}, err
+}
+
+// split parts rows into row groups. Other programs want few and large ones.
+func (e *Encoder) split(order []int32, rows []*methodspan.Row) [][]int32 {
+	if e.table.end.required {
+		return [][]int32{order}
+	}
+	return splitCounts(order, e.groupCounts, func(i int) bool { return rows[order[i]].Kind == methodspan.KindCounts })
 }
 
 // fileEncoder is a file under way.
@@ -222,14 +234,20 @@ func (f *fileEncoder) note(g *format.RowGroup) {
 	f.meta.NumRows += g.NumRows
 }
 
-func (f *fileEncoder) groupBytes() int64 { return largestGroup(f.meta.RowGroups) }
+func (f *fileEncoder) groupBytes() int64 { return largestGroups(f.meta.RowGroups) }
 
-// largestGroup is how many bytes the largest row group has before compression.
-func largestGroup(groups []format.RowGroup) (n int64) {
+// largestGroups is how many bytes the largest row group has before compression, together with
+// the largest of counts, which is read next to it.
+func largestGroups(groups []format.RowGroup) int64 {
+	var others, counts int64
 	for i := range groups {
-		n = max(n, groups[i].TotalByteSize)
+		if g := &groups[i]; onlyCounts(g) {
+			counts = max(counts, g.TotalByteSize)
+		} else {
+			others = max(others, g.TotalByteSize)
+		}
 	}
-	return n
+	return others + counts
 }
 
 // finish writes the footer.

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// keyColumns are those that rows are sorted by.
-var keyColumns = []string{"service", "version", "class", "method", "start_ns"}
+// keyColumns are those that rows are sorted by, and the kind, which row groups are split by.
+var keyColumns = []string{"service", "version", "class", "method", "start_ns", "kind"}
 
 // merger puts the rows of files into one stream, window by window. It finds their
 // order by the columns that they are sorted by, and then copies the window column by
@@ -26,11 +26,12 @@ type merger struct {
 	weighed *block
 
 	// The window.
-	picks []pick
-	ends  []int // of its row groups, among the picks
-	size  int64 // of its parts, before compression
-	parts []part
-	at    map[*source]mergeSource
+	picks  []pick
+	counts []bool // which of them are, of those that are in no row group yet
+	ends   []int  // of its row groups, among the picks
+	size   int64  // of its parts, before compression
+	parts  []part
+	at     map[*source]mergeSource
 }
 
 // A pick is a row of one of several parts.
@@ -77,13 +78,13 @@ func (s *Stream) Merge(ctx context.Context, files []File, without []string) erro
 // there are in memory while a column is read, so that a part is read twice at most;
 // fewer where parts follow that are larger than those it begins with.
 func (m *merger) pick() error {
-	m.picks, m.ends, m.parts = m.picks[:0], m.ends[:0], m.parts[:0]
+	m.picks, m.counts, m.ends, m.parts = m.picks[:0], m.counts[:0], m.ends[:0], m.parts[:0]
 	clear(m.at)
 	m.blocks.used = 0
 	rows, size := 0, int64(0)
 	for _, s := range m.keys.sources {
 		rows += s.block.rows
-		size += s.sizeOf(s.group - 1)
+		size += s.sizeOf(s.group)
 	}
 	m.size = 0
 	begin, weight := 0, 0
@@ -97,21 +98,31 @@ func (m *merger) pick() error {
 			m.to.file.table.day.day = methodspan.EventDay(s.key.start)
 		}
 		m.picks = append(m.picks, pick{m.partOf(s), int32(row)})
+		m.counts = append(m.counts, s.block.kind.get(row) == methodspan.KindCounts)
 		if len(s.weights) > 0 {
 			weight += int(s.weights[row])
 		}
 		if len(m.picks)-begin == m.to.file.groupRows || weight > m.to.file.groupWeight {
+			m.end(begin)
 			begin, weight = len(m.picks), 0
-			m.ends = append(m.ends, begin)
 		}
 		if err := m.keys.advance(); err != nil {
 			return err
 		}
 	}
 	if len(m.picks) > begin {
-		m.ends = append(m.ends, len(m.picks))
+		m.end(begin)
 	}
 	return nil
+}
+
+// end makes row groups of the picks from one on.
+func (m *merger) end(begin int) {
+	for _, part := range splitCounts(m.picks[begin:], m.to.file.groupCounts, func(i int) bool { return m.counts[i] }) {
+		begin += copy(m.picks[begin:], part)
+		m.ends = append(m.ends, begin)
+	}
+	m.counts = m.counts[:0]
 }
 
 // partOf is the part that a source hands out rows of.
@@ -120,9 +131,9 @@ func (m *merger) partOf(s *source) int32 {
 	if !ok || at.group != s.group {
 		at = mergeSource{s.group, int32(len(m.parts))}
 		m.at[s] = at
-		p := part{s.meta, s.file.Schema(), s.file.RowGroups()[s.group-1], m.blocks.next()}
+		p := part{s.meta, s.file.Schema(), s.file.RowGroups()[s.group], m.blocks.next()}
 		p.block.begin(p.group)
-		m.size += s.sizeOf(s.group - 1)
+		m.size += s.sizeOf(s.group)
 		m.parts = append(m.parts, p)
 	}
 	return at.part

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,7 +17,8 @@ import (
 
 // Copying columns gives, byte by byte, the row groups that adding row after row gives,
 // though not where they lie: with row groups that end anywhere, names that need
-// counting, and ids left out.
+// counting, and ids left out. Some files have row groups of counts, others are as
+// those of earlier programs.
 func TestMergeIsAddingRows(t *testing.T) {
 	for seed := range uint64(12) {
 		long := seed%6 == 5 // so that row groups end for the length of names,
@@ -37,6 +39,9 @@ func TestMergeIsAddingRows(t *testing.T) {
 			for i := range least + rng.IntN(120-least) {
 				r := anyRow(rng, resources)
 				r.BatchID, r.RowSeq = it.ID, int32(i)
+				if rng.IntN(2) == 0 {
+					r.Kind = methodspan.KindCounts
+				}
 				if wide {
 					r.WallHist, r.CPUHist = anyBins(rng, 300), anyBins(rng, 300)
 					r.Stack, r.RequestID, r.Caller, r.Signature = "", "", "", "" // so few that they are not counted
@@ -51,6 +56,7 @@ func TestMergeIsAddingRows(t *testing.T) {
 			for i := range it.Rows {
 				pointers[i] = &it.Rows[i]
 			}
+			raw.groupCounts = []int{1, 4, rowGroupRows}[n%3]
 			var data bytes.Buffer
 			summary, err := raw.Encode(&data, pointers, &WriteGroup{})
 			path := filepath.Join(root, it.ID)
@@ -64,6 +70,7 @@ func TestMergeIsAddingRows(t *testing.T) {
 		}
 		e := NewEncoder()
 		e.groupRows = []int{11, 64, rowGroupRows}[seed/2%3]
+		e.groupCounts = []int{1, 4, rowGroupCounts}[seed%3]
 		if long || wide {
 			e.groupWeight = 1<<20 + binWeight - 1 // so that bins decide alone, and not names that are not counted
 		}
@@ -100,6 +107,48 @@ func TestMergeIsAddingRows(t *testing.T) {
 			}
 			if !slices.Equal(gotContent, wantContent) {
 				t.Errorf("seed %d without %v: the files differ", seed, without)
+			}
+			if counts, mixed := kindsOf(t, filepath.Join(root, "by-columns"), got); e.groupCounts == 1 && (counts == 0 || mixed > 0) || e.groupCounts == rowGroupCounts && mixed == 0 {
+				t.Errorf("seed %d: %d counts are in row groups of their own, %d are not", seed, counts, mixed)
+			}
+		}
+	}
+}
+
+// kindsOf reads a file in order, and says how many counts are in row groups of their own and
+// how many in others.
+func kindsOf(t *testing.T, path string, s Summary) (alone, mixed int) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := OpenRun(context.Background(), []File{{Path: path, Rows: s.Rows, Bytes: int64(len(data)), Checksum: formatChecksum(crc32.Checksum(data, castagnoli))}}, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	var last methodspan.Row
+	for n := int64(0); ; n++ {
+		row, err := run.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row == nil {
+			if n != s.Rows {
+				t.Errorf("%d rows are read of %d", n, s.Rows)
+			}
+			return alone, mixed
+		}
+		if n > 0 && Compare(&last, row) > 0 {
+			t.Errorf("row %d is out of order", n)
+		}
+		last = *row
+		if source := run.current; row.Kind == methodspan.KindCounts {
+			if onlyCounts(&source.file.Metadata().RowGroups[source.group]) {
+				alone++
+			} else {
+				mixed++
 			}
 		}
 	}

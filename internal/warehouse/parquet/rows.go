@@ -33,7 +33,7 @@ func ReadRows(path string) ([]methodspan.Row, error) {
 type Content struct {
 	Group      WriteGroup
 	Rows       []methodspan.Row
-	GroupBytes int64 // of the largest row group, before compression
+	GroupBytes int64 // see Summary
 	Schema     int   // version of the schema
 }
 
@@ -47,7 +47,7 @@ func readContent(r io.ReaderAt, size int64) (*Content, error) {
 	}
 	c := &Content{
 		Rows:       make([]methodspan.Row, 0, max(0, min(file.NumRows(), size))),
-		GroupBytes: largestGroup(file.Metadata().RowGroups),
+		GroupBytes: largestGroups(file.Metadata().RowGroups),
 	}
 	if text, ok := file.Lookup(metaSchema); ok {
 		c.Schema, _ = strconv.Atoi(text) // no number is no version

@@ -18,7 +18,7 @@ import (
 
 // Run reads the rows of several files of one date in the order in which every
 // file is sorted: by service, class, method, version and start. In memory it has
-// one row group of each file.
+// one row group of each file, and one of its counts.
 type Run struct {
 	ctx     context.Context
 	sources sourceHeap
@@ -54,8 +54,8 @@ func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
 	r := &Run{ctx: ctx}
 	for i := range files {
 		for part := range max(1, o.Parts) {
-			s := &source{meta: &files[i], part: part, edit: o.Edit, weigh: o.weigh, block: newBlock(want, intern)}
-			if err := r.open(s); err != nil {
+			s := source{meta: &files[i], part: part, edit: o.Edit, weigh: o.weigh}
+			if err := r.open(s, func() *block { return newBlock(want, intern) }); err != nil {
 				return nil, errors.Join(err, r.Close())
 			}
 		}
@@ -76,7 +76,7 @@ func interner() func(string) string {
 	}
 }
 
-func (r *Run) open(s *source) error {
+func (r *Run) open(s source, newBlock func() *block) error {
 	f, err := os.Open(s.meta.Path)
 	if err != nil {
 		return s.meta.unreadable(err)
@@ -90,12 +90,16 @@ func (r *Run) open(s *source) error {
 	if s.file, err = openFile(f, s.meta.Bytes); err != nil {
 		return warehouse.Damaged("read file", s.meta.Path, err)
 	}
-	more, err := s.next()
-	if err != nil {
-		return err
-	}
-	if more {
-		r.sources = append(r.sources, s)
+	for chain, groups := range chainsOf(s.file) {
+		s := s
+		s.chain, s.groups, s.block = chain, groups, newBlock()
+		more, err := s.next()
+		if err != nil {
+			return err
+		}
+		if more {
+			r.sources = append(r.sources, &s)
+		}
 	}
 	return nil
 }
@@ -147,16 +151,18 @@ func (r *Run) Close() error {
 	return err
 }
 
-// source is the rows of one file, or of one part of them.
+// source is the rows of one chain of a file, or of one part of them.
 type source struct {
-	meta  *File
-	file  *pq.File
-	part  int
-	edit  func(part int, r *methodspan.Row) bool
-	block *block
-	group int // the next row group
-	at    int // the next row of the block
-	weigh func(*source) ([]int32, error)
+	meta   *File
+	file   *pq.File
+	part   int
+	edit   func(part int, r *methodspan.Row) bool
+	chain  int
+	groups []int // the row groups that come next
+	block  *block
+	group  int // the row group of the block
+	at     int // the next row of the block
+	weigh  func(*source) ([]int32, error)
 	// weights are those of the rows; empty if they weigh little.
 	weights []int32
 	key     rowKey
@@ -199,7 +205,7 @@ func (k *rowKey) compare(o *rowKey) int {
 // sizeOf is how many bytes a row group has before compression.
 func (s *source) sizeOf(group int) int64 { return s.file.Metadata().RowGroups[group].TotalByteSize }
 
-// chunkOf describes a column of the row group that comes next, nil if it has none.
+// chunkOf describes a column of the row group, nil if it has none.
 func (s *source) chunkOf(c blockColumn) *format.ColumnMetaData {
 	leaf, ok := c.leaf(s.file.Schema())
 	if !ok {
@@ -212,12 +218,12 @@ func (s *source) chunkOf(c blockColumn) *format.ColumnMetaData {
 func (s *source) next() (bool, error) {
 	for {
 		for s.at == s.block.rows {
-			groups := s.file.RowGroups()
-			if s.group == len(groups) {
+			if len(s.groups) == 0 {
 				s.block = nil
 				return false, nil
 			}
-			if err := s.block.read(s.file.Schema(), groups[s.group]); err != nil {
+			s.group, s.groups = s.groups[0], s.groups[1:]
+			if err := s.block.read(s.file.Schema(), s.file.RowGroups()[s.group]); err != nil {
 				return false, warehouse.Damaged("read file", s.meta.Path, err)
 			}
 			if s.weigh != nil {
@@ -226,7 +232,6 @@ func (s *source) next() (bool, error) {
 					return false, warehouse.Damaged("read file", s.meta.Path, err)
 				}
 			}
-			s.group++
 			s.at = 0
 		}
 		key := s.block.key(s.at)
@@ -239,7 +244,7 @@ func (s *source) next() (bool, error) {
 			key = keyOf(&s.row)
 		}
 		if key.compare(&s.key) < 0 {
-			return false, warehouse.Damaged("read file", s.meta.Path, fmt.Errorf("row %d of row group %d is out of order", s.at-1, s.group-1))
+			return false, warehouse.Damaged("read file", s.meta.Path, fmt.Errorf("row %d of row group %d is out of order", s.at-1, s.group))
 		}
 		s.key = key
 		return true, nil
@@ -255,7 +260,10 @@ func (h sourceHeap) Less(i, j int) bool {
 	if c := h[i].key.compare(&h[j].key); c != 0 {
 		return c < 0
 	}
-	return h[i].meta.Path < h[j].meta.Path
+	if h[i].meta.Path != h[j].meta.Path {
+		return h[i].meta.Path < h[j].meta.Path
+	}
+	return h[i].chain < h[j].chain
 }
 
 func (h sourceHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }

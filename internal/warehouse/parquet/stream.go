@@ -85,7 +85,7 @@ func (s *Stream) AddRow(r *methodspan.Row) error {
 	return nil
 }
 
-// flush writes a row group of the rows that were added.
+// flush writes the row groups that the rows make that were added.
 func (s *Stream) flush() error {
 	if len(s.rows) == 0 {
 		return nil
@@ -95,15 +95,17 @@ func (s *Stream) flush() error {
 	for i := range s.rows {
 		s.pointers = append(s.pointers, &s.rows[i])
 	}
-	e.table.set(s.pointers)
-	s.count(e.table.start.values)
-	err := s.file.group(s.inOrder(len(s.rows)))
-	e.clear()
+	for _, part := range splitCounts(s.pointers, e.groupCounts, func(i int) bool { return s.rows[i].Kind == methodspan.KindCounts }) {
+		e.table.set(part)
+		s.count(e.table.start.values)
+		err := s.file.group(s.inOrder(len(part)))
+		e.clear()
+		if err != nil {
+			return warehouse.DiskError("write file", s.path, err)
+		}
+	}
 	clear(s.rows)
 	s.rows, s.weight = s.rows[:0], 0
-	if err != nil {
-		return warehouse.DiskError("write file", s.path, err)
-	}
 	return nil
 }
 

@@ -35,7 +35,7 @@ func namesOf(is func(*columns.Column) bool) (names []string) {
 	return names
 }
 
-// weigh weighs each row of the row group that comes next, if one has histograms or
+// weigh weighs each row of the row group that a source comes to, if one has histograms or
 // there is much text.
 func (m *merger) weigh(s *source) ([]int32, error) {
 	b := m.weighed
