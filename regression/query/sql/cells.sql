@@ -7,7 +7,7 @@ SELECT
 FROM {{.Calls}} AS c
 JOIN {{.Given "compared"}} AS t
   ON t.version = c.version
-WHERE {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
+WHERE c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
   {{.Only "c."}}
 GROUP BY t.side, c.instance, c.process_start_ns
 ORDER BY t.side, first_ns, c.instance, c.process_start_ns

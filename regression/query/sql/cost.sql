@@ -523,7 +523,7 @@ WITH timed AS (
     measured, COALESCE(cpu_measured, 0) AS cpu_measured,
     1 / NULLIF(p * cpu_p, 0) AS weight, cpu_ns / 1e6 AS x, cpu_hist AS bins
   FROM {{.Calls}}
-  WHERE {{.Kind "" "call" "aggregate"}} AND measured > 0
+  WHERE kind IN ('call', 'aggregate') AND measured > 0
     AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}
 ),

@@ -8,7 +8,7 @@
         PARTITION BY {{.Service ""}}, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
     FROM {{.Calls}}
-    WHERE {{.Kind "" "process"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
+    WHERE kind = 'process' AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
       AND end_ns <= {{.Param}}read_to_ns
       {{.Only ""}}
   )
