@@ -15,15 +15,15 @@ import (
 // use count tells a Call that is ended twice from the next one with the same
 // detail: it is odd while a call is in flight.
 type detail struct {
-	use    atomic.Uint64
-	plan   *plan
-	caller *Method
-	extra  *extra
-	start  int64
-	before int64 // ns that the probe took until then, 0 = not known
-	cold   bool  // the processor was taken away just before
-	state  cpuState
-	load   cpuslots.Load
+	use     atomic.Uint64
+	plan    *plan
+	caller  *Method
+	extra   *extra
+	start   int64
+	reached int64 // when the probe began to choose the call, 0 = not known
+	first   int64 // when it began to read clocks, if the CPU is timed
+	state   cpuState
+	load    cpuslots.Load
 
 	slot      int // of the CPU, or cpuslots.None
 	cpuStart  int64
@@ -49,13 +49,13 @@ var (
 	cpuSlots cpuslots.Table[Method]
 )
 
-// time starts to time a chosen call. All that takes time (the stack, the draw,
-// the trace) comes before the clocks are read.
+// time prepares to time a chosen call: begin reads when it starts. All that takes time (the
+// stack, the draw, the trace) comes before the clocks are read.
 //
 // The thread's clock is read outside of the wall clock. It is a system call that brings
 // the scheduler's account up to date: a time slice that is used up ends at its return,
-// which would be in the wall time. The wall clock is read once before it and once, by the
-// code that will end the call, after it, so that both are in the processor's caches when
+// which would be in the wall time. The wall clock is read once before it, and after it by the
+// code that will end the call and here, so that all are in the processor's caches when
 // they count. See docs/adr/0031-probe-cost.md.
 func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached int64) Call {
 	var x *extra
@@ -87,7 +87,7 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 	use := d.use.Load() + 1 // nobody else has this detail now
 	d.use.Store(use)
 	word := int64(use)
-	d.plan, d.caller, d.extra, d.state, d.load, d.slot = pl, caller, x, state, load, slot
+	d.plan, d.caller, d.extra, d.reached, d.state, d.load, d.slot = pl, caller, x, reached, state, load, slot
 	if slot != cpuslots.None {
 		runtime.LockOSThread()
 		d.goroutine = hostclock.Goroutine()
@@ -95,16 +95,10 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 		if m := pl.method; m.waits.Load() || m.lastCPU.Load() == 0 {
 			d.waits = hostclock.ThreadWaits()
 		}
-		first := now()
+		d.first = now()
 		d.cpuStart = hostclock.ThreadCPU()
 		Call{detail: d, word: rehearsal}.end(false)
-		d.start = now()
-		d.cold = d.start-first > longestProbe
-	} else {
-		d.start = now()
-	}
-	if d.before = 0; reached > 0 {
-		d.before = d.start - reached
+		d.start = now() // warms what begin does next
 	}
 	return Call{plan: pl, word: word, detail: d}
 }
@@ -126,7 +120,10 @@ func (d *detail) end(use int64, failed bool) {
 		plan: d.plan, caller: d.caller, extra: d.extra,
 		start: d.start, wall: end - d.start, state: d.state, load: d.load, failed: failed,
 	}
-	before, cold := d.before, d.cold
+	before, cold := int64(0), d.start-d.first > longestProbe // the processor was taken away just before
+	if d.reached > 0 {
+		before = d.start - d.reached
+	}
 	d.plan, d.extra = nil, nil
 	switch {
 	case slot == cpuslots.None:
