@@ -34,7 +34,7 @@ func pathRows(report *figures.Run, named map[string]*path) {
 	compare("wall", net("wall"), "two clock readings", net("two clocks"), goal(1.3))
 	floor("clock readings and two locked adds, to count and to queue", net("two clocks")+2*net("locked add"), "two clock readings", net("two clocks"))
 	compare("wall and caller", net("wall, caller"), "two clock readings and the stack", net("two clocks and stack"), goal(1.15))
-	compare("wall and CPU", net("cpu"), "its six clock readings", net("six clocks"), goal(1.1))
+	compare("wall and CPU", net("cpu"), "its seven clock readings", net("seven clocks"), goal(1.1))
 	compare("wall and CPU, compared with otel", net("cpu"), "otel always", net("otel always"), nil)
 	compare("wall, CPU and caller", net("cpu, caller"), "otel always", net("otel always"), nil)
 	compare("aggregated, every call", net("aggregate"), "two clock readings", net("two clocks"), goal(1.3))

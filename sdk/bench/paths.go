@@ -124,7 +124,7 @@ func paths(report *figures.Run, otel peers, rounds int) {
 	add("empty defer", loop(emptyDefer))
 	add("two clocks", loop(twoClocks))
 	add("two clocks and stack", loop(twoClocksAndStack))
-	add("six clocks", loop(sixClocks))
+	add("seven clocks", loop(sevenClocks))
 	add("disabled", loop(disabled))
 	add("disabled, defer", loop(disabledDefer))
 	twice("skipped", skipped)
