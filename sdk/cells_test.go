@@ -8,8 +8,8 @@ import (
 
 // truthOf adds up records one by one.
 type truthOf struct {
-	n, wall, cpu, cpuN, errors, max int64
-	squares                         float64
+	n, wall, cpu, cpuN, errors, waits, max int64
+	squares                                float64
 }
 
 func (s *truthOf) addRecord(r *record) {
@@ -20,6 +20,7 @@ func (s *truthOf) addRecord(r *record) {
 	if r.state == cpuExact {
 		s.cpu += r.cpu
 		s.cpuN++
+		s.waits += int64(r.waits)
 	}
 	if r.failed {
 		s.errors++
@@ -48,7 +49,7 @@ func TestFoldingKeepsSums(t *testing.T) {
 				r.caller = methods[c]
 			}
 			if random.IntN(2) == 0 {
-				r.state, r.cpu = cpuExact, r.wall/2
+				r.state, r.cpu, r.waits = cpuExact, r.wall/2, uint32(random.IntN(4))
 			}
 			start := int64(1_700_000_040_000_000_000) + random.Int64N(2*minuteNS)
 			before := table.lost
@@ -92,6 +93,9 @@ func TestFoldingKeepsSums(t *testing.T) {
 				if binned != c.wall.n {
 					t.Errorf("%d in the histogram of %d", binned, c.wall.n)
 				}
+				var moved cellSums // as those of refused requests are
+				c.moveInto(&moved)
+				s.waits += moved.waits
 			}
 		}
 		for m, w := range want {

@@ -22,6 +22,7 @@ func randomRow(r *rand.Rand) Row {
 		row.CPUMeasured = 1
 		row.CPUNS = row.WallNS / 2
 		row.CPUMaxNS = row.CPUNS
+		row.CPUWaits = float64(r.IntN(4))
 	}
 	switch r.IntN(6) {
 	case 0: // a counts row
@@ -39,7 +40,7 @@ func randomRow(r *rand.Rand) Row {
 }
 
 // estimates are the weighted sums that addition must conserve.
-type estimates struct{ calls, n, wall, wallSq, errors, nCPU, cpu, cpuSq, wallBins, cpuBins float64 }
+type estimates struct{ calls, n, wall, wallSq, errors, nCPU, cpu, cpuSq, wallBins, cpuBins, waits float64 }
 
 func estimatesOf(rows ...Row) estimates {
 	var e estimates
@@ -61,6 +62,7 @@ func estimatesOf(rows ...Row) estimates {
 			q := r.Q()
 			e.nCPU += float64(r.CPUMeasured) / q
 			e.cpu += float64(r.CPUNS) / q
+			e.waits += r.CPUWaits / q
 			if r.CPUMeasured == 1 {
 				e.cpuSq += float64(r.CPUNS) * float64(r.CPUNS) / q
 				e.cpuBins += 1 / q
@@ -83,8 +85,8 @@ func sumOf(rows ...Row) Row {
 
 func sameEstimates(t *testing.T, what string, got, want estimates) {
 	t.Helper()
-	g := [...]float64{got.calls, got.n, got.wall, got.wallSq, got.errors, got.nCPU, got.cpu, got.cpuSq, got.wallBins, got.cpuBins}
-	w := [...]float64{want.calls, want.n, want.wall, want.wallSq, want.errors, want.nCPU, want.cpu, want.cpuSq, want.wallBins, want.cpuBins}
+	g := [...]float64{got.calls, got.n, got.wall, got.wallSq, got.errors, got.nCPU, got.cpu, got.cpuSq, got.wallBins, got.cpuBins, got.waits}
+	w := [...]float64{want.calls, want.n, want.wall, want.wallSq, want.errors, want.nCPU, want.cpu, want.cpuSq, want.wallBins, want.cpuBins, want.waits}
 	for i := range g {
 		// Times are rounded to whole ns once per sum; these are seconds.
 		if math.Abs(g[i]-w[i]) > 1e-6*math.Abs(w[i])+1e-9 {

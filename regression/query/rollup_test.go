@@ -93,6 +93,7 @@ func ask(t *testing.T, root string) answers {
 		a.add(name+"wall n", m.WallN)
 		a.add(name+"wall x", m.WallX)
 		a.add(name+"errors", m.Errors)
+		a.add(name+"waits", m.Waits)
 	}
 	bills, err := w.Bills(ctx, CostAsk{})
 	if err != nil {
@@ -164,6 +165,13 @@ func busyDates(t *testing.T) string {
 			CallerLookups: 0.6,
 		}
 		items, _ := shop.Run()
+		for _, item := range items {
+			for k := range item.Rows {
+				if r := &item.Rows[k]; r.CPUMeasured > 0 && r.Kind != methodspan.KindProcess {
+					r.CPUWaits = float64(k % 3)
+				}
+			}
+		}
 		// Several commits a date.
 		for len(items) > 0 {
 			n := min(len(items), 60)

@@ -33,6 +33,9 @@ func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
 				r.Caller = []string{"", "(entry)", "cart.Cart.Add", "Total", "elsewhere.F"}[rng.IntN(5)]
 				r.Errors = float64(rng.Int64N(r.Measured + 1))
 			}
+			if r.CPUMeasured > 0 {
+				r.CPUWaits = float64(rng.IntN(4))
+			}
 		}
 	}
 	roots := spread(t, 2, items)
@@ -106,14 +109,14 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, timeBucket ti
 	}
 	for _, c := range costs.Methods {
 		add([]float64{
-			c.Calls, c.UnmeasuredCalls, float64(c.Measured), float64(c.CPUMeasured), c.WallN, c.WallX, c.Errors, c.N, c.X, c.SelfX, c.SelfUSD, c.SelfUnpricedX, c.OrphanX,
+			c.Calls, c.UnmeasuredCalls, float64(c.Measured), float64(c.CPUMeasured), c.WallN, c.WallX, c.Errors, c.Waits, c.N, c.X, c.SelfX, c.SelfUSD, c.SelfUnpricedX, c.OrphanX,
 		}, "cost", c.Service, c.Version, c.Full, c.Class, c.Method, c.Signature)
 	}
 	for _, g := range costs.Groups {
 		add([]float64{g.N, g.Residuals.Squares, float64(g.Residuals.Count), float64(g.Instances)}, "group", g.Group)
 	}
 	for _, e := range costs.Edges {
-		add([]float64{e.Calls, e.N, e.X, e.USD}, "cost edge", e.Service, e.Version, e.Caller, e.Callee)
+		add([]float64{e.Calls, e.N, e.X, e.USD, e.Waits}, "cost edge", e.Service, e.Version, e.Caller, e.Callee)
 	}
 	chosen := []MethodName{{Service: shop, Class: "cart.Cart", Method: "Add"}, {Service: shop, Method: "Total"}}
 	points, err := w.History(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket}, 3*timeBucket, chosen)
