@@ -203,6 +203,8 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET temp_directory = " + quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
 		"SET parquet_metadata_cache = true", // a statement reads the same files several times
+		// The system caches what files hold; a second copy took up to the engine's memory limit.
+		"SET enable_external_file_cache = false",
 		asWritten,
 	}, views, []string{
 		"CREATE VIEW method_stored AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(w.Files, paths),
