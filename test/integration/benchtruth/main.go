@@ -1,8 +1,9 @@
 //go:build linux
 
-// Command benchtruth judges `corehour cost` by a service whose work is known: two services
-// with probes on one host, for three minutes idle and three next to a busy neighbour, and a
-// twin without probes that runs at the same time and says what the same bodies cost.
+// Command benchtruth judges `corehour cost` and `corehour regress` by services whose work is known:
+// three services with probes on one host, one of them in two versions, for three minutes idle and three
+// next to a busy neighbour, and a twin without probes that runs at the same time and says what the same
+// bodies cost. `corehour report` and `corehour explain` must have the same figures.
 //
 // It fails where a figure is further from the truth than its 99.99% interval and the error of the
 // truth, and where fewer than 90% of all 95% intervals hold the truth.
@@ -100,7 +101,8 @@ func runBenchmark(ctx context.Context, bin, out string, duration time.Duration, 
 		least -= 3 * math.Sqrt(0.9*0.1/float64(all.of))
 	}
 	report.Add("95% intervals that hold the truth", 100*float64(all.covered)/float64(all.of), "%", figures.Higher, figures.Goal(100*least))
-	report.Add("figures beyond their 99.99% interval", float64(len(all.beyond)), "", figures.Lower, figures.Goal(0))
+	report.Add("figures of which report and explain say what cost and regress do", float64(all.compared), "", figures.Higher, nil)
+	report.Add("figures beyond their 99.99% interval, or said differently", float64(len(all.beyond)), "", figures.Lower, figures.Goal(0))
 	if err := errors.Join(report.Print(os.Stdout), report.Write(out)); err != nil {
 		return err
 	}
@@ -133,13 +135,23 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 	}
 	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.Endpoint()}
 	var running []*harness.Process
+	start := func(name, service, rate string, more ...string) error {
+		process, err := harness.Start(name, filepath.Join(dir, name+".log"), env, p.known, append([]string{
+			"--service", service, "--rate", rate, "--duration", duration.String(), "--report", filepath.Join(dir, name+".json")}, more...)...)
+		if err == nil {
+			running = append(running, process)
+		}
+		return err
+	}
 	for _, s := range services {
-		process, err := harness.Start(s.name, filepath.Join(dir, s.name+".log"), env, p.known,
-			"--service", s.name, "--rate", s.rate, "--duration", duration.String(), "--report", filepath.Join(dir, s.name+".json"))
-		if err != nil {
+		if err := start(s.name, s.name, s.rate); err != nil {
 			return nil, err
 		}
-		running = append(running, process)
+	}
+	for _, v := range []struct{ version, slower string }{{base, ""}, {head, slower}} { // the base is what starts first
+		if err := start(changed+v.version, changed, fmt.Sprint(changedShare), "--version", v.version, "--slower", v.slower); err != nil {
+			return nil, err
+		}
 	}
 	var truths []bodies
 	for begin := time.Now(); time.Since(begin) < duration-burst; {
@@ -170,8 +182,38 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 			return nil, err
 		}
 		score.judge(s.name, truth, counted, costs)
+		whole, err := command.Cost(ctx, "--service", s.name, "--by", "service")
+		if err != nil {
+			return nil, err
+		}
+		score.judgeSum(s.name, truth, counted, whole.Groups)
+		if err := score.sameEverywhere(ctx, command, s.name, costs, nil); err != nil {
+			return nil, err
+		}
 	}
-	return score, nil
+	return score, p.compareVersions(ctx, command, dir, truth, score)
+}
+
+// compareVersions judges what is said of the service that runs in two versions.
+func (p *programs) compareVersions(ctx context.Context, command harness.Command, dir string, truth bodies, score *score) error {
+	runs := map[string]counts{}
+	for _, version := range []string{base, head} {
+		var counted counts
+		if err := readJSON(filepath.Join(dir, changed+version+".json"), &counted); err != nil {
+			return err
+		}
+		runs[version] = counted
+	}
+	findings, err := command.Regress(ctx, "--service", changed, "--all")
+	if err != nil {
+		return err
+	}
+	var verdicts []harness.Verdict
+	for _, c := range findings.Comparisons {
+		verdicts = append(verdicts, c.Methods...)
+	}
+	score.judgeChanges(truth, runs, verdicts)
+	return score.sameEverywhere(ctx, command, changed, harness.Costs{}, verdicts)
 }
 
 // bodies are what the twin says that an iteration and a call cost, in ns.
@@ -219,6 +261,7 @@ func readJSON(path string, into any) error {
 // score compares figures with the truth.
 type score struct {
 	covered, of int
+	compared    int // with what another command says
 	beyond      []string
 	lines       []line
 	wider       float64 // a 99.99% interval by a 95% one
@@ -231,32 +274,26 @@ func wider(duration time.Duration) float64 {
 	return t.Quantile(0.99995) / t.Quantile(0.975)
 }
 
-// line is one method of one service, in ns a call.
+// line is one figure of one service.
 type line struct {
 	name         string
 	truth, found float64
-	total        bool
+	unit         string
 }
 
 func (s *score) join(o *score) {
-	s.covered, s.of = s.covered+o.covered, s.of+o.of
+	s.covered, s.of, s.compared = s.covered+o.covered, s.of+o.of, s.compared+o.compared
 	s.beyond = append(s.beyond, o.beyond...)
 }
 
 func (s *score) addFigures(report *figures.Run, scene string) {
 	for _, l := range s.lines {
-		name := fmt.Sprintf("%s: %s", scene, l.name)
-		if l.total {
-			report.Compare(name, l.found, "core-s", "truth", l.truth, figures.Lower, nil)
-			continue
-		}
-		report.Compare(name, l.found, "ns/call", "truth", l.truth, figures.Lower, nil)
+		report.Compare(fmt.Sprintf("%s: %s", scene, l.name), l.found, l.unit, "truth", l.truth, figures.Lower, nil)
 	}
 	report.Add(scene+": 95% intervals that hold the truth", 100*float64(s.covered)/float64(max(s.of, 1)), "%", figures.Higher, nil)
 }
 
 func (s *score) judge(service string, truth bodies, counted counts, costs harness.Costs) {
-	var sumTruth, sumFound float64
 	for _, m := range costs.Methods {
 		calls := float64(counted.Calls[m.Method])
 		if m.CPUMeasured == 0 {
@@ -279,8 +316,7 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 			continue
 		}
 		found := *m.SelfCoreHours * 3.6e12 / calls
-		sumTruth, sumFound = sumTruth+calls*perCall, sumFound+calls*found
-		s.lines = append(s.lines, line{name: service + " " + m.Method, truth: perCall, found: found})
+		s.lines = append(s.lines, line{name: service + " " + m.Method, truth: perCall, found: found, unit: "ns/call"})
 		if m.SelfCoreHours95 == nil {
 			continue // it says that it does not know
 		}
@@ -296,5 +332,39 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: %.4g ns a call (%.4g to %.4g), truth %.4g", service, m.Method, found, low, high, perCall))
 		}
 	}
-	s.lines = append(s.lines, line{service + ", own costs of all methods", sumTruth / 1e9, sumFound / 1e9, true})
+}
+
+// judgeSum compares the own costs of all methods of a service with all that its bodies cost: what one
+// method is said to cost too much, as for another of which no call was timed, that one is said to cost
+// too little.
+func (s *score) judgeSum(service string, truth bodies, counted counts, groups []harness.MethodCost) {
+	if len(groups) != 1 || groups[0].SelfCoreHours == nil {
+		s.note("%s: cost --by service has no own cost", service)
+		return
+	}
+	sum := groups[0]
+	want, slack := 0.0, 0.0
+	for m, calls := range counted.Calls {
+		perCall := truth.PerIteration*float64(counted.Iterations[m]) + truth.PerCall
+		want += float64(calls) * perCall / 1e9
+		slack += float64(calls) * (truthError*perCall + callError) / 1e9
+	}
+	const seconds = 3600
+	found, name := seconds**sum.SelfCoreHours, service+", own costs of all methods"
+	if sum.SelfCoreHours95 == nil || sum.UnmeasuredCalls > 0 { // it says that it does not know, or what of
+		s.lines = append(s.lines, line{name, want, found, "core-s"})
+		return
+	}
+	low, high := seconds*sum.SelfCoreHours95[0], seconds*sum.SelfCoreHours95[1]
+	outside := func(times float64) bool {
+		return want < found-times*(found-low)-slack || want > found+times*(high-found)+slack
+	}
+	s.of++
+	if !outside(1) {
+		s.covered++
+	}
+	if outside(s.wider) {
+		s.note("%s: %.4g core-s (%.4g to %.4g), truth %.4g", name, found, low, high, want)
+	}
+	s.lines = append(s.lines, line{fmt.Sprintf("%s (%.3g to %.3g)", name, low, high), want, found, "core-s"})
 }

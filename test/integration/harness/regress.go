@@ -25,13 +25,21 @@ type Verdict struct {
 	Method        string   `json:"method"`
 	State         string   `json:"state"`
 	ChangePercent *float64 `json:"change_percent"`
-	MixPercent    *float64 `json:"mix_percent"`
-	BaseRecords   int64    `json:"base_records"`
-	HeadRecords   int64    `json:"head_records"`
-	Reason        string   `json:"reason"`
-	Inclusive     struct {
-		Percent float64 `json:"percent"`
-	} `json:"inclusive_change"`
+	// Interval is that of ChangePercent.
+	Interval    *[2]float64 `json:"interval"`
+	Measured    *Change     `json:"measured_change"`
+	Basis       string      `json:"basis"`
+	MixPercent  *float64    `json:"mix_percent"`
+	BaseRecords int64       `json:"base_records"`
+	HeadRecords int64       `json:"head_records"`
+	Reason      string      `json:"reason"`
+	Inclusive   Change      `json:"inclusive_change"`
+}
+
+// Change is in percent, with its 95% interval.
+type Change struct {
+	Percent  float64    `json:"percent"`
+	Interval [2]float64 `json:"interval"`
 }
 
 // Alert is one regression.

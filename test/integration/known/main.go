@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -34,23 +35,33 @@ type RunRecord struct {
 
 func main() {
 	service := flag.String("service", "known", "name of the service")
+	version := flag.String("version", "1.0", "version of the service")
+	slower := flag.String("slower", "", "method whose own work is half as much again")
 	rate := flag.Float64("rate", 0.01, "share of the calls that are timed")
 	requests := flag.Float64("requests", 100, "requests per second")
 	duration := flag.Duration("duration", time.Minute, "how long to serve")
 	report := flag.String("report", "", "file for the report")
 	flag.Parse()
-	if err := runKnown(*service, *rate, *requests, *duration, *report); err != nil {
+	if *slower != "" {
+		i := slices.Index(names[:], *slower)
+		if i < 0 {
+			fmt.Fprintf(os.Stderr, "known: --slower: want one of %q, found %q\n", names, *slower)
+			os.Exit(2)
+		}
+		iterations[i] += iterations[i] / 2
+	}
+	if err := runKnown(*service, *version, *rate, *requests, *duration, *report); err != nil {
 		fmt.Fprintln(os.Stderr, "known:", err)
 		os.Exit(1)
 	}
 }
 
-func runKnown(name string, rate, requests float64, duration time.Duration, report string) error {
+func runKnown(name, version string, rate, requests float64, duration time.Duration, report string) error {
 	shutdown := func(context.Context) error { return nil }
 	if probed {
 		var err error
-		if shutdown, err = corehour.Start(context.Background(), corehour.WithService(name, "1.0"), corehour.WithSample(rate),
-			corehour.WithAttributes(map[string]string{"service.instance.id": name + "-1"})); err != nil {
+		if shutdown, err = corehour.Start(context.Background(), corehour.WithService(name, version), corehour.WithSample(rate),
+			corehour.WithAttributes(map[string]string{"service.instance.id": name + "-" + version})); err != nil {
 			return err
 		}
 	}
