@@ -8,11 +8,12 @@ import (
 	"github.com/corehour/corehour/test/benchtable"
 )
 
-const changes = 3
+const changes = 7
 
 // builds measures the go command, plainly and with probes: after changes of a file, and from an
-// empty build cache.
-func (b *bench) builds(program, tree, target, file string, cold bool) ([]benchtable.Figure, error) {
+// empty build cache. Of a program that does not link to net/http and TLS, as the SDK does, the floor is the
+// plain program with these (build tag "floor").
+func (b *bench) builds(program, tree, target, file string, cold, floor bool) ([]benchtable.Figure, error) {
 	plain := []string{"go", "build", "-o", b.path(program + "-plain.bin"), target}
 	probed := []string{b.corehour, "go", "--quiet", "build", "-o", b.path(program + "-probed.bin"), target}
 	var figures []benchtable.Figure
@@ -34,11 +35,19 @@ func (b *bench) builds(program, tree, target, file string, cold bool) ([]benchta
 		}
 		compare("from an empty cache", 1.15, []spent{our}, []spent{peer})
 	}
-	ours, peers, err := warm(tree, file, probed, plain)
+	commands := [][]string{plain, probed}
+	if floor {
+		commands = append(commands, []string{"go", "build", "-tags", "floor", "-o", os.DevNull, target})
+	}
+	all, err := warm(tree, file, commands...)
 	if err != nil {
 		return nil, err
 	}
-	compare("after a change", 1.1, ours, peers)
+	compare("after a change", 1.1, all[1], all[0])
+	if floor {
+		figures = append(figures, against("build of "+program+" after a change with net/http linked in, plainly, user and system time", "s",
+			seconds(all[2], spent.cpuTime), "plain", seconds(all[0], spent.cpuTime), 0))
+	}
 	return figures, nil
 }
 
@@ -52,29 +61,29 @@ func (b *bench) cold(tree string, args []string) (spent, error) {
 	return timed(tree, []string{"GOCACHE=" + cache}, args...)
 }
 
-// warm builds after each of some changes of a file, in turn.
-func warm(tree, file string, probed, plain []string) (ours, peers []spent, err error) {
+// warm runs the commands in turn, each after a change of a file, some times.
+func warm(tree, file string, commands ...[]string) ([][]spent, error) {
 	file = filepath.Join(tree, file)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	all := make([][]spent, len(commands))
 	for i := range changes + 1 {
-		changed := fmt.Appendf(text[:len(text):len(text)], "\nvar _corehourChange = %d\n", i)
-		if err := os.WriteFile(file, changed, 0o644); err != nil {
-			return nil, nil, err
-		}
-		p, err := timed(tree, nil, plain...)
-		if err != nil {
-			return nil, nil, err
-		}
-		o, err := timed(tree, nil, probed...)
-		if err != nil {
-			return nil, nil, err
-		}
-		if i > 0 { // the first fills the build cache
-			ours, peers = append(ours, o), append(peers, p)
+		for c, command := range commands {
+			// Each has a change of its own: what one compiled is no help to the next.
+			changed := fmt.Appendf(text[:len(text):len(text)], "\nvar _corehourChange = %d\n", i*len(commands)+c)
+			if err := os.WriteFile(file, changed, 0o644); err != nil {
+				return nil, err
+			}
+			took, err := timed(tree, nil, command...)
+			if err != nil {
+				return nil, err
+			}
+			if i > 0 { // the first fills the build cache
+				all[c] = append(all[c], took)
+			}
 		}
 	}
-	return ours, peers, os.WriteFile(file, text, 0o644)
+	return all, os.WriteFile(file, text, 0o644)
 }

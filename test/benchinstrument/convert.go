@@ -49,6 +49,7 @@ func main() {
 
 const (
 	startNothing = "package main\n\nfunc start() {}\n"
+	linkFloor    = "//go:build floor\n\npackage main\n\nimport \"net/http\"\n\nvar get = (&http.Client{}).Get\n"
 	startSDK     = `package main
 
 import (
@@ -71,7 +72,7 @@ func (b *bench) fetchGoldmark(name, start string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for file, text := range map[string]string{"main.go": program, "start.go": start} {
+	for file, text := range map[string]string{"main.go": program, "start.go": start, "floor.go": linkFloor} {
 		if err := write(filepath.Join(tree, "cmd", "convert", file), text); err != nil {
 			return "", err
 		}

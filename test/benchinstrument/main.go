@@ -71,7 +71,7 @@ func measure(to io.Writer, corehour, sdk string, rounds int, cold bool, orchestr
 		return err
 	}
 	b.document = filepath.Join(tree, "_benchmark", "cmark", "_data.md")
-	builds, err := b.builds("goldmark", tree, "./cmd/convert", "parser/parser.go", cold)
+	builds, err := b.builds("goldmark", tree, "./cmd/convert", "parser/parser.go", cold, true)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func measure(to io.Writer, corehour, sdk string, rounds int, cold bool, orchestr
 	if tree, err = b.fetch("caddy", caddy); err != nil {
 		return err
 	}
-	if builds, err = b.builds("caddy", tree, "./cmd/caddy", "modules/caddyhttp/reverseproxy/reverseproxy.go", cold); err != nil {
+	if builds, err = b.builds("caddy", tree, "./cmd/caddy", "modules/caddyhttp/reverseproxy/reverseproxy.go", cold, false); err != nil {
 		return err
 	}
 	return benchtable.Print(to, "instrument", append(figures, builds...))

@@ -53,10 +53,11 @@ func (b *bench) orchestrion(command, plain string, rounds int) ([]benchtable.Fig
 		}
 	}
 	spans := []string{command, "go", "build", "-o", b.path("goldmark-spans.bin"), "./cmd/convert"}
-	ours, theirs, err := warm(tree, "parser/parser.go", []string{b.corehour, "go", "--quiet", "build", "-o", os.DevNull, "./cmd/convert"}, spans)
+	all, err := warm(tree, "parser/parser.go", []string{b.corehour, "go", "--quiet", "build", "-o", os.DevNull, "./cmd/convert"}, spans)
 	if err != nil {
 		return nil, err
 	}
+	ours, theirs := all[0], all[1]
 	const peer = "orchestrion"
 	var offs, spanned []float64
 	for range rounds {
