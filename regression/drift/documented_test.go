@@ -16,6 +16,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("square of the precision of a day, at least %g each", leastWeight),
 		fmt.Sprintf("Benjamini-Hochberg at %g%% over the methods, and Theil and Sen's slope at least %g%% over the window", 100*trendAlpha, 100*leastRise),
 		"of five methods or more are drawn together",
+		fmt.Sprintf("one standard error is added, as too small is worse than too large; of n methods %g + %.2g x %d/n of one", cautiousMany, cautiousFew-cautiousMany, commonMethods),
 		fmt.Sprintf("Fewer than %d methods use the levels in proportion", fewMethods),
 		fmt.Sprintf("%d to %d days that lie %d standard errors below", leastDip, mostDip, sureDip),
 		fmt.Sprintf("Where %g%% of the methods moved nothing is taken off", 100*mostMoved),

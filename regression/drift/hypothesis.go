@@ -73,8 +73,9 @@ func (t *testResult) scan(p points) {
 
 // autocorrelation that is used is larger than the one that was estimated by so many of
 // its standard errors: a test is wrong more often where it is taken too small than it
-// is right more often where it is taken too large.
-const cautious = 1.0
+// is right more often where it is taken too large. Of few series the standard error is hardly
+// known itself, of many it is.
+const cautiousFew, cautiousMany = 1.0, 0.6
 
 // poolRho tests again with autocorrelations that are drawn together. That of one
 // method is hardly known from eight weeks.
@@ -129,7 +130,8 @@ func (p *pool) of(rho float64, n int) (value, se float64) {
 
 func (p *pool) cautious(rho float64, n int) float64 {
 	value, se := p.of(rho, n)
-	return value + cautious*se
+	few := min(1, commonMethods/max(1, p.n))
+	return value + (cautiousMany+few*(cautiousFew-cautiousMany))*se
 }
 
 // leastWeight is that of the statistic which is known worse.

@@ -54,6 +54,20 @@ func TestPooledAutocorrelation(t *testing.T) {
 	}
 }
 
+// Of few series a whole standard error is added to what they have in common, of many less.
+func TestCautionOfFewAndMany(t *testing.T) {
+	for n, want := range map[int]float64{1: 1, commonMethods: 1, 2 * commonMethods: 0.8, 10 * commonMethods: 0.64} {
+		var p pool
+		for i := range n {
+			p.addRho(0.3+0.4*float64(i%2), window)
+		}
+		value, se := p.of(0.5, window)
+		if got := (p.cautious(0.5, window) - value) / se; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d series: %v standard errors are added, want %v", n, got, want)
+		}
+	}
+}
+
 // Two statistics cost what their weights say, the surer one less.
 func TestSurer(t *testing.T) {
 	of := func(p, spread float64) testResult {
