@@ -148,10 +148,11 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 			return nil, err
 		}
 	}
-	for _, v := range []struct{ version, slower string }{{base, ""}, {head, slower}} { // the base is what starts first
+	for _, v := range []struct{ version, slower string }{{base, ""}, {head, slower}} {
 		if err := start(changed+v.version, changed, fmt.Sprint(changedShare), "--version", v.version, "--slower", v.slower); err != nil {
 			return nil, err
 		}
+		time.Sleep(time.Second) // the base is what started first, and a process takes a while to
 	}
 	var truths []bodies
 	for begin := time.Now(); time.Since(begin) < duration-burst; {
