@@ -58,6 +58,24 @@ func TestOpenReadsWholeDates(t *testing.T) {
 }
 
 // The window cuts rows and not their weights: those are made of whole dates.
+func TestEngineKeepsNoCopyOfFiles(t *testing.T) {
+	w, err := Open(context.Background(), threeDays(t), Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var calls, bytes int64
+	if err := w.db.QueryRow("SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM method_stored").Scan(&calls); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.db.QueryRow("SELECT CAST(COALESCE(SUM(memory_usage_bytes), 0) AS BIGINT) FROM duckdb_memory() WHERE tag = 'EXTERNAL_FILE_CACHE'").Scan(&bytes); err != nil {
+		t.Fatal(err)
+	}
+	if calls == 0 || bytes != 0 {
+		t.Errorf("%d calls read, %d bytes of files kept", calls, bytes)
+	}
+}
+
 func TestWindowDoesNotChangeWeights(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 90, Requests: 3,
 		Rate: map[string]float64{fixture.Rate: 0.2}}
