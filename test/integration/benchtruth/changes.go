@@ -26,19 +26,17 @@ func (s *score) judgeChanges(truth bodies, runs map[string]counts, verdicts []ha
 		s.note("%s: regress has no verdicts", changed)
 	}
 	for _, v := range verdicts {
-		own := func(version string) float64 {
-			return truth.PerIteration*float64(runs[version].Iterations[v.Method]) + truth.PerCall
-		}
+		own := func(version string) float64 { return truth.perCall(runs[version], v.Method) }
 		inclusive := func(version string) float64 {
 			r, ns := runs[version], 0.0
 			switch v.Method {
 			case "root":
 				for m, calls := range r.Calls {
-					ns += float64(calls) * (truth.PerIteration*float64(r.Iterations[m]) + truth.PerCall)
+					ns += float64(calls) * truth.perCall(r, m)
 				}
 			case "batch":
 				for _, m := range []string{"batch", "five"} {
-					ns += float64(r.Calls[m]) * (truth.PerIteration*float64(r.Iterations[m]) + truth.PerCall)
+					ns += float64(r.Calls[m]) * truth.perCall(r, m)
 				}
 			default:
 				return own(version)
@@ -66,15 +64,6 @@ func (s *score) judgeChanges(truth bodies, runs map[string]counts, verdicts []ha
 }
 
 func (s *score) judgeChange(what string, want, slack, found float64, interval [2]float64) {
-	outside := func(times float64) bool {
-		return want < found-times*(found-interval[0])-slack || want > found+times*(interval[1]-found)+slack
-	}
-	s.of++
-	if !outside(1) {
-		s.covered++
-	}
-	if outside(s.wider) {
-		s.note("%s: %+.1f%% (%+.1f%% to %+.1f%%), truth %+.1f%%", what, found, interval[0], interval[1], want)
-	}
+	s.hold(what+", %", want, slack, found, interval)
 	s.lines = append(s.lines, line{name: what, truth: 1 + want/100, found: 1 + found/100, unit: "times"})
 }

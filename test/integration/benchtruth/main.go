@@ -223,6 +223,11 @@ type bodies struct {
 	PerCall      float64 `json:"ns_per_call"`
 }
 
+// perCall is what the body of a method costs.
+func (b bodies) perCall(c counts, method string) float64 {
+	return b.PerIteration*float64(c.Iterations[method]) + b.PerCall
+}
+
 func (p *programs) measureTwin(ctx context.Context, dir string) (b bodies, err error) {
 	path := filepath.Join(dir, "twin.json")
 	if out, err := exec.CommandContext(ctx, p.twin, "--duration", burst.String(), "--report", path).CombinedOutput(); err != nil {
@@ -304,7 +309,7 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: no figure", service, m.Method))
 			continue
 		}
-		perCall := truth.PerIteration*float64(counted.Iterations[m.Method]) + truth.PerCall
+		perCall := truth.perCall(counted, m.Method)
 		slack := truthError*perCall + callError
 		if m.BelowResolution { // it says no more than what a call costs at most
 			s.of++
@@ -321,17 +326,21 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 		if m.SelfCoreHours95 == nil {
 			continue // it says that it does not know
 		}
-		low, high := m.SelfCoreHours95[0]*3.6e12/calls, m.SelfCoreHours95[1]*3.6e12/calls
-		outside := func(times float64) bool {
-			return perCall < found-times*(found-low)-slack || perCall > found+times*(high-found)+slack
-		}
-		s.of++
-		if !outside(1) {
-			s.covered++
-		}
-		if outside(s.wider) {
-			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: %.4g ns a call (%.4g to %.4g), truth %.4g", service, m.Method, found, low, high, perCall))
-		}
+		s.hold(service+" "+m.Method+", ns a call", perCall, slack, found, [2]float64{m.SelfCoreHours95[0] * 3.6e12 / calls, m.SelfCoreHours95[1] * 3.6e12 / calls})
+	}
+}
+
+// hold counts whether an interval, and one of 99.99%, hold the truth.
+func (s *score) hold(what string, truth, slack, found float64, interval [2]float64) {
+	outside := func(times float64) bool {
+		return truth < found-times*(found-interval[0])-slack || truth > found+times*(interval[1]-found)+slack
+	}
+	s.of++
+	if !outside(1) {
+		s.covered++
+	}
+	if outside(s.wider) {
+		s.note("%s: %.4g (%.4g to %.4g), truth %.4g", what, found, interval[0], interval[1], truth)
 	}
 }
 
@@ -346,7 +355,7 @@ func (s *score) judgeSum(service string, truth bodies, counted counts, groups []
 	sum := groups[0]
 	want, slack := 0.0, 0.0
 	for m, calls := range counted.Calls {
-		perCall := truth.PerIteration*float64(counted.Iterations[m]) + truth.PerCall
+		perCall := truth.perCall(counted, m)
 		want += float64(calls) * perCall / 1e9
 		slack += float64(calls) * (truthError*perCall + callError) / 1e9
 	}
@@ -357,15 +366,6 @@ func (s *score) judgeSum(service string, truth bodies, counted counts, groups []
 		return
 	}
 	low, high := seconds*sum.SelfCoreHours95[0], seconds*sum.SelfCoreHours95[1]
-	outside := func(times float64) bool {
-		return want < found-times*(found-low)-slack || want > found+times*(high-found)+slack
-	}
-	s.of++
-	if !outside(1) {
-		s.covered++
-	}
-	if outside(s.wider) {
-		s.note("%s: %.4g core-s (%.4g to %.4g), truth %.4g", name, found, low, high, want)
-	}
+	s.hold(name+", core-s", want, slack, found, [2]float64{low, high})
 	s.lines = append(s.lines, line{fmt.Sprintf("%s (%.3g to %.3g)", name, low, high), want, found, "core-s"})
 }
