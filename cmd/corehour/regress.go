@@ -39,6 +39,7 @@ alerts. See docs/regression.md, docs/statistics.md and docs/alerts.md.`,
 		Annotations: exits("0 no regression\n1 a regression\n2 failed\n3 not enough data, or one version only"),
 	}
 	r := &regressFlags{evaluationFlags: evaluationFlags{common: newCommon(cmd, "7d")}}
+	r.options.Remembered = new(verdict.Remembered)
 	r.declareRule(cmd)
 	r.declare("an alert")
 	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {

@@ -25,6 +25,8 @@ type remote struct {
 	dataset  bigquery.Dataset
 	querier  *bigquery.Querier
 	from, to bigquery.Date
+	spent    *bigquery.Spent
+	twice    int64 // what was read when it was first reopened, two times
 }
 
 // Dates of an open window: those that the type DATE can hold.
@@ -83,14 +85,17 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		}
 		fmt.Fprintf(set.notices, "BigQuery: %s runs for %s\n", name, since.Round(time.Second))
 	}
-	o.Spent = set.spent
+	o.Spent = cmp.Or(set.spent, new(bigquery.Spent))
+	if most := set.atMost; most > 0 && (o.MaxBytesBilled == 0 || most < o.MaxBytesBilled) {
+		o.MaxBytesBilled = most
+	}
 	querier, err := bigquery.NewQuerier(o)
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)
 	}
 	w := &Warehouse{
 		Window: window, dialect: bigqueryDialect, db: sql.OpenDB(querier.Connector()), given: map[string]smallTable{},
-		remote: &remote{dataset: o.Dataset, querier: querier, from: firstDate, to: lastDate},
+		remote: &remote{dataset: o.Dataset, querier: querier, from: firstDate, to: lastDate, spent: o.Spent},
 	}
 	first, last := window.dates()
 	w.remote.from = cmp.Or(bigquery.Date(first), w.remote.from)
@@ -108,6 +113,15 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	w.Files = []parquet.File{{Date: oldest, Rows: rows, Level: methodspan.LevelRaw}}
 	w.Snapshot = &table.Snapshot{Files: w.Files}
 	return w, nil
+}
+
+// atMostTwice bounds what is read of other windows: all of them together are not billed
+// for more than this one.
+func (r *remote) atMostTwice() Option {
+	if r.twice == 0 {
+		r.twice = 2 * r.spent.Bytes()
+	}
+	return func(s *settings) { s.spent, s.atMost = r.spent, r.twice }
 }
 
 var parameter = regexp.MustCompile(`@([a-z_]+)`)

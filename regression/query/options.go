@@ -14,6 +14,7 @@ type settings struct {
 	notices io.Writer
 	into    string
 	spent   *bigquery.Spent
+	atMost  int64 // of what is spent; 0 = the limit of the address
 
 	verified *parquet.VerifiedFiles
 	sums     bool

@@ -86,12 +86,16 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 	}
 	w.noFrameworks = settingsOf(options).noFrameworks
 	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
+		if w.remote != nil {
+			options = append(slices.Clone(options), w.remote.atMostTwice())
+		}
 		return Open(ctx, root, window, options...)
 	}
 	return w, nil
 }
 
-// Reopen opens the newest commit of the same warehouse with another window.
+// Reopen opens the newest commit of the same warehouse with another window. In BigQuery, which
+// bills what is read, all of these together read no more than was read before the first.
 func (w *Warehouse) Reopen(ctx context.Context, window Window) (*Warehouse, error) {
 	return w.reopen(ctx, window)
 }

@@ -61,8 +61,11 @@ func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter quer
 	}
 	h := history{w: w, options: o, costs: costs}
 	defer h.close()
-	for i, subjects := range again {
-		p := pairs[i]
+	for i, p := range pairs {
+		subjects, few := again[i]
+		if !few {
+			continue
+		}
 		seen, err := h.of(ctx, p)
 		if err != nil {
 			return nil, nil, err

@@ -19,8 +19,7 @@ const (
 )
 
 // history finds what the processes of earlier deployments of a service differed by, in the
-// window of the warehouse and, where these are too few, before it. BigQuery, which bills
-// what is read, is asked for the window alone.
+// window of the warehouse and, where these are too few, before it.
 type history struct {
 	w       *query.Warehouse
 	options Options
@@ -37,7 +36,11 @@ func (h *history) close() {
 
 func (h *history) of(ctx context.Context, p Pair) ([]judge.Differences, error) {
 	from := p.Head.Last.Add(-historyDays * day)
-	if !h.w.InFiles() || len(p.Earlier) >= earlierPairs || !h.w.Window.From.After(from) {
+	short := len(p.Earlier) < earlierPairs && h.w.Window.From.After(from)
+	if !h.w.InFiles() {
+		return h.billed(ctx, p, from, short)
+	}
+	if !short {
 		return h.differences(ctx, h.w, p.Earlier)
 	}
 	if err := h.open(ctx, from); ctx.Err() != nil {
@@ -45,12 +48,21 @@ func (h *history) of(ctx context.Context, p Pair) ([]judge.Differences, error) {
 	} else if err != nil { // a cache may be too small for more dates: the window has to do
 		return h.differences(ctx, h.w, p.Earlier)
 	}
+	pairs, err := h.earlier(ctx, p, from)
+	if err != nil {
+		return nil, err
+	}
+	return h.differences(ctx, h.longer, pairs)
+}
+
+// earlier are the deployments of a service in the longer window, before a pair.
+func (h *history) earlier(ctx context.Context, p Pair, from time.Time) ([]Pair, error) {
 	runs, err := h.longer.RunsBy(ctx, h.options.Unit(), query.Window{From: from, To: p.Head.First}, query.Filter{Namespace: p.Namespace, Service: p.Name, Environment: p.Environment})
 	if err != nil {
 		return nil, err
 	}
 	runs = slices.DeleteFunc(runs, func(r query.Run) bool { return r.Service != p.Service })
-	return h.differences(ctx, h.longer, earlierOf(p.Service, Deployments(runs), p))
+	return earlierOf(p.Service, Deployments(runs), p), nil
 }
 
 // open opens the warehouse with a window from a time on, or before it.
@@ -67,15 +79,19 @@ func (h *history) open(ctx context.Context, from time.Time) error {
 func (h *history) differences(ctx context.Context, w *query.Warehouse, pairs []Pair) ([]judge.Differences, error) {
 	var out []judge.Differences
 	for _, p := range pairs {
-		subjects, err := assembleAll(ctx, w, p, h.options, h.costs)
-		if err != nil {
-			return nil, err
-		}
-		seen, err := judge.Differ(subjects[0].deployment, h.options.rule())
+		seen, err := h.difference(ctx, w, p)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, seen)
 	}
 	return out, nil
+}
+
+func (h *history) difference(ctx context.Context, w *query.Warehouse, p Pair) (judge.Differences, error) {
+	subjects, err := assembleAll(ctx, w, p, h.options, h.costs)
+	if err != nil {
+		return judge.Differences{}, err
+	}
+	return judge.Differ(subjects[0].deployment, h.options.rule())
 }

@@ -22,6 +22,8 @@ type Options struct {
 	// Of EvidenceRule only.
 	AsOf   time.Time     // now, to tell what is over; zero = nothing is
 	Bucket time.Duration // 0 = by the length of the run
+	// Remembered is kept from evaluation to evaluation; nil = nothing is.
+	Remembered *Remembered
 
 	byAge bool // compare processes of the same age
 }

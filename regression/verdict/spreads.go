@@ -30,7 +30,10 @@ const theseProcesses = "these processes"
 // learnedFrom says where spreads come from in a comparison of few processes.
 func learnedFrom(earlier, others int) string {
 	from := theseProcesses
-	if earlier > 0 {
+	switch {
+	case earlier == 1:
+		from += ", an earlier deployment of the service"
+	case earlier > 1:
 		from += fmt.Sprintf(", %d earlier deployments of the service", earlier)
 	}
 	if others > 0 {

@@ -11,6 +11,13 @@ type Spent struct {
 	bytes int64
 }
 
+// Bytes is how many they are so far.
+func (s *Spent) Bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
 // countQuery counts a query, unless it would go above the limit. 0 = no limit.
 func (s *Spent) countQuery(name string, n, limit int64) error {
 	s.mu.Lock()

@@ -1,0 +1,106 @@
+package verdict
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Remembered is what earlier deployments showed in an evaluation before, for a day: where
+// reading is billed, each evaluation would pay again for what changes no more, but for rows
+// that come late.
+type Remembered struct{ of map[deployed]remembered }
+
+type deployed struct {
+	query.Service
+	version string
+}
+
+type remembered struct {
+	seen []judge.Differences
+	at   time.Time
+}
+
+const (
+	rememberFor = day
+	// maxRemembered bounds the services and versions; above it all are read again.
+	maxRemembered = 1000
+)
+
+// billed reads the earlier deployments, of each only its own dates, the newest first. It
+// ends where they cost more than allowed: those read by then have to do.
+func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool) ([]judge.Differences, error) {
+	key := deployed{p.Service, p.Head.Version}
+	if seen, ok := h.options.Remembered.get(key, h.options.AsOf); ok {
+		return seen, nil
+	}
+	pairs := p.Earlier
+	if short {
+		before, err := h.before(ctx, p, from)
+		switch {
+		case err == nil:
+			pairs = before
+		case !errors.Is(err, bigquery.ErrTooDear):
+			return nil, err
+		}
+	}
+	var seen []judge.Differences
+	for _, earlier := range pairs {
+		d, err := h.alone(ctx, earlier)
+		if errors.Is(err, bigquery.ErrTooDear) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, d)
+	}
+	h.options.Remembered.keep(key, remembered{seen, h.options.AsOf})
+	return seen, nil
+}
+
+// before are the earlier deployments from a time on.
+func (h *history) before(ctx context.Context, p Pair, from time.Time) ([]Pair, error) {
+	if err := h.open(ctx, from); err != nil {
+		return nil, err
+	}
+	return h.earlier(ctx, p, from)
+}
+
+// alone reads one earlier deployment.
+func (h *history) alone(ctx context.Context, p Pair) (judge.Differences, error) {
+	plan := planFor(p, h.options)
+	window := plan.head
+	if plan.base.From.Before(window.From) {
+		window.From = plan.base.From
+	}
+	window.To = later(window.To, plan.base.To)
+	w, err := h.w.Reopen(ctx, window)
+	if err != nil {
+		return judge.Differences{}, err
+	}
+	defer w.Close()
+	return h.difference(ctx, w, p)
+}
+
+func (r *Remembered) get(key deployed, now time.Time) ([]judge.Differences, bool) {
+	if r == nil {
+		return nil, false
+	}
+	found, ok := r.of[key]
+	return found.seen, ok && now.Sub(found.at) < rememberFor
+}
+
+func (r *Remembered) keep(key deployed, seen remembered) {
+	if r == nil {
+		return
+	}
+	if r.of == nil || len(r.of) >= maxRemembered {
+		r.of = map[deployed]remembered{}
+	}
+	r.of[key] = seen
+}
