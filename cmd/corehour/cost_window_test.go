@@ -65,6 +65,33 @@ func TestCostOfCutRows(t *testing.T) {
 	}
 }
 
+// What probes cost is taken off in windows that end while the process runs on, too.
+func TestCostOfMinutesOfALongRun(t *testing.T) {
+	clock(t, fixture.Start.Add(time.Hour))
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for i := range 3 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 1000)
+		for range 10 {
+			p.Call("a.B", methodspan.CallerEntry, at, time.Second, 10*time.Microsecond, 0.01, 1)
+		}
+		p.Beat(at, time.Minute, time.Second, i == 2).Process.Stats = []methodspan.Stat{ // the last are the most accurate
+			{Name: "probe.cpu.cost_ns", Value: float64(1000 * (1 + i))}, {Name: "probe.inside_ns", Value: float64(500 * (1 + i))},
+		}
+	}
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	for i := range 3 {
+		from := fixture.Start.Add(time.Duration(i) * time.Minute)
+		r, _, _ := dayOf(t, "--warehouse", root, "--from", from.Format(time.RFC3339), "--to", from.Add(time.Minute).Format(time.RFC3339))
+		if len(r.Methods) != 1 || r.Methods[0].SelfCoreHours == nil {
+			t.Fatalf("minute %d: %+v", i, r.Methods)
+		}
+		if ns := *r.Methods[0].SelfCoreHours * 3.6e12 / 1000; math.Abs(ns-8500) > 1 {
+			t.Errorf("minute %d: %v ns a call, want 8500", i, ns)
+		}
+	}
+}
+
 // Hours in which nothing ran cost nothing; those before the first row are not known.
 func TestCostOfSilentHours(t *testing.T) {
 	run := func(at time.Time) []methodspan.Item {

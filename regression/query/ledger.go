@@ -79,7 +79,7 @@ type ProcessStats struct {
 	Stats   map[string]float64
 }
 
-// ProcessStats lists them for the processes that have a process row in the window. It
+// ProcessStats lists them for the processes that ran in the window. It
 // reads no other rows.
 func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) ([]ProcessStats, error) {
 	args, ok, err := w.processArgs(window, f)

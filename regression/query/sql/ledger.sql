@@ -1,9 +1,10 @@
 {{define "last_beats"}}last_beats AS (
-  -- The last process row of every process of ours.
-  SELECT {{.Service ""}}, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats
+  -- The last process row of every process of ours, and when its first one starts.
+  SELECT {{.Service ""}}, version, instance, process_start_ns, first_ns, end_ns, final, sdk_stats
   FROM (
     SELECT
-      {{.Service ""}}, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats,
+      {{.Service ""}}, version, instance, process_start_ns, end_ns, final, sdk_stats,
+      MIN(start_ns) OVER (PARTITION BY {{.Service ""}}, version, instance, process_start_ns) AS first_ns,
       ROW_NUMBER() OVER (
         PARTITION BY {{.Service ""}}, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
@@ -16,11 +17,12 @@
 ){{end}}
 
 {{define "last_stats"}}
--- The SDK's own counters of every process, as of its last process row.
+-- The SDK's own counters of every process that ran in the window, as of its last process
+-- row: what a probe costs it knows the better the longer it runs.
 WITH {{template "last_beats" .}}
 SELECT {{.Service ""}}, version, sdk_stats
 FROM last_beats
-WHERE end_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+WHERE end_ns >= {{.Param}}from_ns AND first_ns < {{.Param}}to_ns
 ORDER BY {{.Service ""}}, version, instance, process_start_ns
 {{end}}
 

@@ -1,10 +1,12 @@
--- The SDK's own counters of every process, as of its last process row.
+-- The SDK's own counters of every process that ran in the window, as of its last process
+-- row: what a probe costs it knows the better the longer it runs.
 WITH last_beats AS (
-  -- The last process row of every process of ours.
-  SELECT service_namespace, service, environment, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats
+  -- The last process row of every process of ours, and when its first one starts.
+  SELECT service_namespace, service, environment, version, instance, process_start_ns, first_ns, end_ns, final, sdk_stats
   FROM (
     SELECT
-      service_namespace, service, environment, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats,
+      service_namespace, service, environment, version, instance, process_start_ns, end_ns, final, sdk_stats,
+      MIN(start_ns) OVER (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns) AS first_ns,
       ROW_NUMBER() OVER (
         PARTITION BY service_namespace, service, environment, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
@@ -17,5 +19,5 @@ WITH last_beats AS (
 )
 SELECT service_namespace, service, environment, version, sdk_stats
 FROM last_beats
-WHERE end_ns >= @from_ns AND start_ns < @to_ns
+WHERE end_ns >= @from_ns AND first_ns < @to_ns
 ORDER BY service_namespace, service, environment, version, instance, process_start_ns

@@ -2,11 +2,12 @@
 -- is stored of it. Dates that were rolled up keep no account of processes. An
 -- account that begins or ends within the life of its process does so at a beat.
 WITH last_beats AS (
-  -- The last process row of every process of ours.
-  SELECT service_namespace, service, environment, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats
+  -- The last process row of every process of ours, and when its first one starts.
+  SELECT service_namespace, service, environment, version, instance, process_start_ns, first_ns, end_ns, final, sdk_stats
   FROM (
     SELECT
-      service_namespace, service, environment, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats,
+      service_namespace, service, environment, version, instance, process_start_ns, end_ns, final, sdk_stats,
+      MIN(start_ns) OVER (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns) AS first_ns,
       ROW_NUMBER() OVER (
         PARTITION BY service_namespace, service, environment, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
