@@ -35,7 +35,7 @@ func (h *history) close() {
 }
 
 func (h *history) of(ctx context.Context, p Pair) ([]judge.Differences, error) {
-	from := p.Head.Last.Add(-historyDays * day)
+	from := p.Head.Last.Add(-historyDays * day).Truncate(day) // mostly the same for all services
 	short := len(p.Earlier) < earlierPairs && h.w.Window.From.After(from)
 	if !h.w.InFiles() {
 		return h.billed(ctx, p, from, short)
