@@ -243,6 +243,13 @@ func TestTailGate(t *testing.T) {
 	if !TailGate(Sample{Calls: 10, Records: 10}) || TailGate(Sample{Calls: 1e4, Records: 1e3}) {
 		t.Error("all calls are no sample, and nothing is known of calls without powers")
 	}
+	// Ten thousand records of a twentieth of the total say nothing of the rest, of which there are few.
+	small := Sample{Calls: 1e6, Records: 1e4, Powers: powersOf(1)}
+	for few, ok := range map[float64]bool{80: false, 101: true} {
+		if big := (Sample{Calls: 2e7, Records: few, Powers: powersOf(1)}); TailGate(small, big) != ok {
+			t.Errorf("%v records of nearly all of the total: want %v", few, ok)
+		}
+	}
 	// An exponential variable has the powers k!, and skewness 2.
 	near(t, "skewness", Powers{N: 3, X: 3, XX: 6, XXX: 18}.Skewness(), 2, 1e-12)
 }

@@ -36,14 +36,14 @@ type Sample struct {
 // TailGate reports whether an interval of a total may be printed that several samples
 // are part of: it takes 100 records, and 25 G^2 of them, G being the skewness of
 // single calls; below that, calls so expensive that none was sampled yet may decide the
-// total. Of several samples it is the skewness of the sum that counts. Samples whose
-// tail is so heavy that no number of records tells how skew they are may be a tenth of
-// the total. A sample of all calls leaves nothing to chance.
+// total. Of several samples it is the skewness of the sum that counts, and the records
+// count by what they stand for: many of what costs little say nothing of the few of what
+// costs most. Samples whose tail is so heavy that no number of records tells how skew they
+// are may be a tenth of the total. A sample of all calls leaves nothing to chance.
 func TailGate(samples ...Sample) bool {
-	var records, variance, cube, total, heavy float64
+	var unsure, variance, cube, total, heavy float64
 	chance := false
 	for _, s := range samples {
-		records += s.Records
 		x := 0.0
 		if s.Powers.N > 0 {
 			x = s.Calls * s.Powers.X / s.Powers.N
@@ -60,10 +60,11 @@ func TailGate(samples ...Sample) bool {
 		if !ok || s.Records == 0 {
 			return false
 		}
+		unsure += x * x / s.Records
 		variance += s.Calls * s.Calls * square / s.Records
 		cube += s.Calls * s.Calls * s.Calls * third / (s.Records * s.Records)
 	}
-	return !chance || records >= leastSample && heavy <= mostHeavy*total && cube <= mostSkew*math.Pow(variance, 1.5)
+	return !chance || total*total >= leastSample*unsure && heavy <= mostHeavy*total && cube <= mostSkew*math.Pow(variance, 1.5)
 }
 
 // Octave holds sums over the values of one half octave: the records, the calls they stand
