@@ -29,11 +29,19 @@ import (
 	"github.com/corehour/corehour/test/integration/harness"
 )
 
-// Services sample at rates that differ tenfold: what a method costs must not depend on it.
-var services = []struct {
-	name string
-	rate string
-}{{"often", "0.02"}, {"seldom", "0.002"}}
+// Services sample at rates that differ tenfold: what a method costs must not depend on it. Of the third
+// all requests are timed, so that what all of them cost is known but for the probes' own cost.
+var services = []struct{ name, rate, methods string }{
+	{"often", "0.02", ""},
+	{"seldom", "0.002", ""},
+	{allTimed, "0.02", `{"version": 1, "methods": [{"class": "main.service", "method": "root", "rate": 1}]}`},
+}
+
+const (
+	allTimed = "all requests timed"
+	// sumError is how far the own costs of all its methods may be from the truth.
+	sumError = 0.03
+)
 
 const (
 	burst = 5 * time.Second // of the twin
@@ -133,9 +141,16 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		}
 		defer func() { _ = neighbour.Kill() }()
 	}
-	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.Endpoint()}
 	var running []*harness.Process
-	start := func(name, service, rate string, more ...string) error {
+	start := func(name, service, rate, methods string, more ...string) error {
+		env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.Endpoint()}
+		if methods != "" {
+			path := filepath.Join(dir, name+"-methods.json")
+			if err := os.WriteFile(path, []byte(methods), 0o600); err != nil {
+				return err
+			}
+			env = append(env, "COREHOUR_METHODS="+path)
+		}
 		process, err := harness.Start(name, filepath.Join(dir, name+".log"), env, p.known, append([]string{
 			"--service", service, "--rate", rate, "--duration", duration.String(), "--report", filepath.Join(dir, name+".json")}, more...)...)
 		if err == nil {
@@ -144,12 +159,12 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		return err
 	}
 	for _, s := range services {
-		if err := start(s.name, s.name, s.rate); err != nil {
+		if err := start(s.name, s.name, s.rate, s.methods); err != nil {
 			return nil, err
 		}
 	}
 	for _, v := range []struct{ version, slower string }{{base, ""}, {head, slower}} {
-		if err := start(changed+v.version, changed, fmt.Sprint(changedShare), "--version", v.version, "--slower", v.slower); err != nil {
+		if err := start(changed+v.version, changed, fmt.Sprint(changedShare), "", "--version", v.version, "--slower", v.slower); err != nil {
 			return nil, err
 		}
 		time.Sleep(time.Second) // the base is what started first, and a process takes a while to
@@ -183,11 +198,9 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 			return nil, err
 		}
 		score.judge(s.name, truth, counted, costs)
-		whole, err := command.Cost(ctx, "--service", s.name, "--by", "service")
-		if err != nil {
+		if err := score.judgeSums(ctx, command, s.name, s.name == allTimed, truth, counted); err != nil {
 			return nil, err
 		}
-		score.judgeSum(s.name, truth, counted, whole.Groups)
 		if err := score.sameEverywhere(ctx, command, s.name, costs, nil); err != nil {
 			return nil, err
 		}
@@ -254,6 +267,10 @@ func median(of []bodies) (b bodies) {
 type counts struct {
 	Calls      map[string]int64 `json:"calls"`
 	Iterations map[string]int   `json:"iterations"`
+	Minutes    []struct {
+		Begin time.Time        `json:"begin"`
+		Calls map[string]int64 `json:"calls"`
+	} `json:"minutes"`
 }
 
 func readJSON(path string, into any) error {
@@ -342,30 +359,4 @@ func (s *score) hold(what string, truth, slack, found float64, interval [2]float
 	if outside(s.wider) {
 		s.note("%s: %.4g (%.4g to %.4g), truth %.4g", what, found, interval[0], interval[1], truth)
 	}
-}
-
-// judgeSum compares the own costs of all methods of a service with all that its bodies cost: what one
-// method is said to cost too much, as for another of which no call was timed, that one is said to cost
-// too little.
-func (s *score) judgeSum(service string, truth bodies, counted counts, groups []harness.MethodCost) {
-	if len(groups) != 1 || groups[0].SelfCoreHours == nil {
-		s.note("%s: cost --by service has no own cost", service)
-		return
-	}
-	sum := groups[0]
-	want, slack := 0.0, 0.0
-	for m, calls := range counted.Calls {
-		perCall := truth.perCall(counted, m)
-		want += float64(calls) * perCall / 1e9
-		slack += float64(calls) * (truthError*perCall + callError) / 1e9
-	}
-	const seconds = 3600
-	found, name := seconds**sum.SelfCoreHours, service+", own costs of all methods"
-	if sum.SelfCoreHours95 == nil || sum.UnmeasuredCalls > 0 { // it says that it does not know, or what of
-		s.lines = append(s.lines, line{name, want, found, "core-s"})
-		return
-	}
-	low, high := seconds*sum.SelfCoreHours95[0], seconds*sum.SelfCoreHours95[1]
-	s.hold(name+", core-s", want, slack, found, [2]float64{low, high})
-	s.lines = append(s.lines, line{fmt.Sprintf("%s (%.3g to %.3g)", name, low, high), want, found, "core-s"})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Command runs corehour on a warehouse.
@@ -33,7 +34,11 @@ func (c Command) Explain(ctx context.Context, url, service, method string) (Outp
 
 // json runs a subcommand, decodes what it prints and returns its exit code.
 func (c Command) json(ctx context.Context, into any, subcommand string, args ...string) (Output, error) {
-	o, err := c.Run(ctx, subcommand, append([]string{"--format", "json", "--since", "2h"}, args...)...)
+	all := []string{"--format", "json"}
+	if !slices.Contains(args, "--from") {
+		all = append(all, "--since", "2h")
+	}
+	o, err := c.Run(ctx, subcommand, append(all, args...)...)
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", o, err)
 	}

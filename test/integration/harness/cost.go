@@ -6,6 +6,10 @@ import "context"
 type Costs struct {
 	Methods []MethodCost `json:"methods"`
 	Groups  []MethodCost `json:"groups"` // instead of methods, with --by
+
+	Services []struct {
+		ProcessCoreHours float64 `json:"process_core_hours"`
+	} `json:"services"`
 }
 
 // MethodCost is what the tests read of the cost of a method.

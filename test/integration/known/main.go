@@ -27,10 +27,17 @@ import (
 type RunRecord struct {
 	Calls      map[string]int64 `json:"calls"`
 	Iterations map[string]int   `json:"iterations"`
-	CPUNS      int64            `json:"cpu_ns"` // of all requests, by the thread's clock
+	Minutes    []Minute         `json:"minutes"` // whole ones
+	CPUNS      int64            `json:"cpu_ns"`  // of all requests, by the thread's clock
 	// PerIteration and PerCall make up what a body costs: without probes only.
 	PerIteration float64 `json:"ns_per_iteration"`
 	PerCall      float64 `json:"ns_per_call"`
+}
+
+// Minute is what was called in a minute of the clock.
+type Minute struct {
+	Begin time.Time        `json:"begin"`
+	Calls map[string]int64 `json:"calls"`
 }
 
 func main() {
@@ -87,12 +94,20 @@ func serve(requests float64, duration time.Duration) RunRecord {
 	s, loops := &service{x: 1}, &service{x: 1}
 	begin := time.Now()
 	var cpu, looping time.Duration
+	r := RunRecord{Iterations: map[string]int{}}
+	minute, before := begin.Truncate(time.Minute), [methods]int64{}
 	for n := 0; ; n++ {
 		due := begin.Add(time.Duration((float64(n) + rand.Float64()) / requests * float64(time.Second)))
 		if due.Sub(begin) >= duration {
 			break
 		}
 		time.Sleep(time.Until(due))
+		if now := time.Now().Truncate(time.Minute); now.After(minute) {
+			if minute.After(begin) {
+				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before)})
+			}
+			minute, before = now, s.calls
+		}
 		start := threadCPU()
 		s.root(n)
 		cpu += threadCPU() - start
@@ -104,10 +119,10 @@ func serve(requests float64, duration time.Duration) RunRecord {
 			looping += threadCPU() - start
 		}
 	}
-	r := RunRecord{Calls: map[string]int64{}, Iterations: map[string]int{}, CPUNS: int64(cpu)}
+	r.Calls, r.CPUNS = named(s.calls, [methods]int64{}), int64(cpu)
 	var all, total float64
 	for i, name := range names {
-		r.Calls[name], r.Iterations[name] = s.calls[i], iterations[i]
+		r.Iterations[name] = iterations[i]
 		all += float64(s.calls[i])
 		total += float64(s.calls[i]) * float64(iterations[i])
 	}
@@ -116,6 +131,15 @@ func serve(requests float64, duration time.Duration) RunRecord {
 		r.PerCall = (float64(cpu) - r.PerIteration*total) / all
 	}
 	return r
+}
+
+// named are the calls since others were counted.
+func named(calls, before [methods]int64) map[string]int64 {
+	out := map[string]int64{}
+	for i, name := range names {
+		out[name] = calls[i] - before[i]
+	}
+	return out
 }
 
 func threadCPU() time.Duration {
