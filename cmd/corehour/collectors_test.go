@@ -65,6 +65,14 @@ func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
 				t.Errorf("want %q:\n%s", want, text.stdout)
 			}
 		}
+		// Costs say what they lack.
+		const lack = "missing: store/shop (production): 100 of 300 calls of its processes are not stored here, so figures are too low by what they cost"
+		if r := corehour("cost", "--warehouse", a); r.code != exitNothing || !strings.Contains(unwrapped(r.stdout), lack) {
+			t.Errorf("cost: %+v", r)
+		}
+		if r := corehour("cost", "--warehouse", fixture.Write(t, requests("a", endpoints))); r.code != exitNothing || strings.Contains(r.stdout, "missing") {
+			t.Errorf("cost of all: %+v", r)
+		}
 		// The other has none of the first batches, and does not know of the last.
 		report, _ = checked(t, exitCannotTell, "--warehouse", b)
 		if missing := report.Processes[0].MissingBatches; report.Losses.NotJudgedCalls != 100 || missing.First != 1 || missing.Last != 20 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -120,6 +121,9 @@ func (c *costFlags) compute(ctx context.Context) (*query.Warehouse, *cost.Table,
 		return nil, nil, err
 	}
 	r, err := cost.Compute(ctx, w, c.options)
+	if err == nil {
+		err = ledger.NoteMissing(ctx, w, c.filter, r, c.options.Now)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, w.Close())
 	}

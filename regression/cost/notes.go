@@ -46,6 +46,20 @@ func (r *Table) pendingNotes(now time.Time) []string {
 	return notes
 }
 
+// missingNotes list the services of which calls are not stored.
+func (r *Table) missingNotes() (notes []string) {
+	if r.NoCalls() { // which another note says
+		return nil
+	}
+	for i := range r.Services {
+		if s := &r.Services[i]; s.MissingCalls > 0 {
+			notes = append(notes, fmt.Sprintf("missing: %s: %d of %d calls of its processes are not stored here, so figures are too low by what they cost: corehour check names the processes",
+				s.Service, s.MissingCalls, s.EmittedCalls))
+		}
+	}
+	return notes
+}
+
 // assumedNotes list the services of which calls have a lower bound only, or processes may be merged.
 func (r *Table) assumedNotes() (notes []string) {
 	for i := range r.Services {
@@ -83,7 +97,7 @@ func (r *Table) Notes(now time.Time) []string {
 			uncounted++
 		}
 	}
-	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.assumedNotes()))
+	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.missingNotes()), Few(r.assumedNotes()))
 	switch {
 	case slices.ContainsFunc(r.Services, Service.pending):
 	case r.Instances > 0 && r.NoCalls():

@@ -202,6 +202,10 @@ type Service struct {
 	// UnmeasuredCalls were counted on dates on which their method was not timed; what
 	// they cost is in the unattributed line.
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`
+	// MissingCalls are of the EmittedCalls of its processes, on the dates of the window, and are
+	// not stored: figures lack what they cost. Not looked for in BigQuery.
+	MissingCalls int64 `json:"missing_calls,omitempty"`
+	EmittedCalls int64 `json:"emitted_calls,omitempty"`
 	// AssumedCalls are of spans of which nothing says how they were sampled: there are at least
 	// that many.
 	AssumedCalls float64 `json:"assumed_calls"`

@@ -113,10 +113,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	}
 	firstDate, _ := w.RawFrom()
 	r.leaveOut(stocks, w.RolledUpTo(), firstDate)
-	for i := range accounts {
-		r.Processes = append(r.Processes, closeAccount(&accounts[i], firstDate, !window.To.IsZero(), now))
-	}
-	if err := r.judgeMissing(ctx, w, filter, accounts, once); err != nil {
+	if err := r.addProcesses(ctx, w, filter, accounts, now, once); err != nil {
 		return nil, err
 	}
 	for i := range r.Processes {
@@ -138,6 +135,15 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	r.Losses.DuplicateItems = append(r.Losses.DuplicateItems, duplicates[:min(len(duplicates), maxDuplicateItems)]...)
 	r.judge()
 	return r, nil
+}
+
+// addProcesses closes the accounts of processes.
+func (r *Accounts) addProcesses(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, now time.Time, once bool) error {
+	firstDate, _ := w.RawFrom()
+	for i := range accounts {
+		r.Processes = append(r.Processes, closeAccount(&accounts[i], firstDate, !w.Window.To.IsZero(), now))
+	}
+	return r.judgeMissing(ctx, w, filter, accounts, once)
 }
 
 // leaveOut names the dates that keep no account of the rows of ours in them.
