@@ -38,13 +38,15 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 	if seen, ok := h.options.Remembered.get(key, h.options.AsOf); ok {
 		return seen, nil
 	}
-	pairs := p.Earlier
+	pairs, known := p.Earlier, true
 	if short {
 		before, err := h.before(ctx, p, from)
 		switch {
 		case err == nil:
 			pairs = before
-		case !errors.Is(err, bigquery.ErrTooDear):
+		case errors.Is(err, bigquery.ErrTooDear): // which cost nothing: the next evaluation may afford it
+			known = false
+		default:
 			return nil, err
 		}
 	}
@@ -59,7 +61,9 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 		}
 		seen = append(seen, d)
 	}
-	h.options.Remembered.keep(key, remembered{seen, h.options.AsOf})
+	if known {
+		h.options.Remembered.keep(key, remembered{seen, h.options.AsOf})
+	}
 	return seen, nil
 }
 

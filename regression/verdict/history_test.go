@@ -155,8 +155,10 @@ func TestEarlierDeploymentsInBigQuery(t *testing.T) {
 		t.Errorf("%d queries and %q, without history %d; want %q", asked, few, alone, want)
 	}
 	asked = 0
-	_, none := hostsDiffer(t, address+fmt.Sprintf("&max_bytes_billed=%d", alone*fake.DryRunBytes), Options{}, query.Counting(new(bigquery.Spent)))
+	o.Remembered = new(Remembered)
+	_, none := hostsDiffer(t, address+fmt.Sprintf("&max_bytes_billed=%d", alone*fake.DryRunBytes), o, query.Counting(new(bigquery.Spent)))
 	if none != "these processes and the defaults" || asked != alone {
 		t.Errorf("%d queries and %q where the limit leaves none over", asked, none)
 	}
+	count() // that nothing could be read is not remembered
 }
