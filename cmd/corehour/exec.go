@@ -70,6 +70,9 @@ The warehouse is deleted unless --warehouse is given. It needs corehour-collecto
 // measure runs the program. From its start on, what fails is printed, and the exit code is its own.
 func (e *execFlags) measure(ctx context.Context, stderr io.Writer) (int, error) {
 	e.costs.notices = stderr
+	if err := e.checkBy(); err != nil {
+		return exitFailed, err
+	}
 	if err := e.costs.checkFlags(e.costs.check, e.check); err != nil {
 		return exitFailed, err
 	}
@@ -98,6 +101,14 @@ func (e *execFlags) measure(ctx context.Context, stderr io.Writer) (int, error) 
 		printError(stderr, "exec", err)
 	}
 	return o.ExitCode, nil
+}
+
+// checkBy refuses what takes a file that is not read here.
+func (e *execFlags) checkBy() error {
+	if by, err := cost.ParseBy(e.costs.by); err == nil && slices.Contains(by, cost.ByOwner) {
+		return errors.New("--by owner: no file of owners is read here: give --warehouse DIRECTORY, then run corehour cost --warehouse DIRECTORY --by owner --owners FILE")
+	}
+	return nil
 }
 
 func (e *execFlags) check() (err error) {
