@@ -343,3 +343,17 @@ func BenchmarkReadOT(b *testing.B) {
 		}
 	}
 }
+
+// A start that nanoseconds since 1970 cannot say is none: it would be another one.
+func TestProcessStart(t *testing.T) {
+	for text, want := range map[string]int64{
+		"2026-06-01T08:00:00.5Z": time.Date(2026, 6, 1, 8, 0, 0, 5e8, time.UTC).UnixNano(), "1969-12-31T23:59:59Z": -1e9,
+		"2262-05-01T00:00:00Z": 0, "9999-12-31T00:00:00Z": 0, "1600-01-01T00:00:00Z": 0, "yesterday": 0, "": 0,
+	} {
+		resource := pcommon.NewResource()
+		resource.Attributes().PutStr(ResourceProcessStart, text)
+		if r := ReadResource(resource); r.ProcessStartNS != want {
+			t.Errorf("%q: %d, want %d", text, r.ProcessStartNS, want)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func ReadResource(res pcommon.Resource) *Resource {
 		case ResourceLanguage:
 			r.Language = v.AsString()
 		case ResourceProcessStart:
-			if t, err := time.Parse(time.RFC3339Nano, v.Str()); err == nil {
+			if t, ok := ProcessStart(v.Str()); ok {
 				r.ProcessStartNS = t.UnixNano()
 			}
 		}
@@ -75,6 +75,13 @@ func ReadResource(res pcommon.Resource) *Resource {
 	r.HostID = cmp.Or(nodeUID, node, r.HostID)
 	r.Instance = cmp.Or(r.Instance, given)
 	return r
+}
+
+// ProcessStart reads the start of a process; false, if it is none that nanoseconds since 1970
+// can say.
+func ProcessStart(text string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	return t, err == nil && t.Equal(time.Unix(0, t.UnixNano()))
 }
 
 // ProcessKey tells processes apart, everywhere: the key of the ledger, of the

@@ -34,7 +34,7 @@ func (n *normalizer) lifetimeOf(resource pcommon.Resource) lifetime {
 	now := n.now().UnixNano()
 	l := lifetime{now: now, until: now + int64(n.tolerance.Future)}
 	if v, ok := resource.Attributes().Get(methodspan.ResourceProcessStart); ok {
-		if start, err := time.Parse(time.RFC3339Nano, v.Str()); err == nil && start.UnixNano() <= l.until {
+		if start, ok := methodspan.ProcessStart(v.Str()); ok && start.UnixNano() <= l.until {
 			l.born = start.UnixNano() - int64(n.tolerance.Future)
 		}
 	}

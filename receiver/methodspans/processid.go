@@ -31,8 +31,8 @@ func nameProcess(resource pcommon.Resource, id string) {
 	if !ok {
 		return
 	}
-	start, err := time.Parse(time.RFC3339Nano, v.Str())
-	if err != nil {
+	start, ok := methodspan.ProcessStart(v.Str())
+	if !ok {
 		return
 	}
 	h := fnv.New64a()
