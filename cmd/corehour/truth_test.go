@@ -399,6 +399,9 @@ func TestMetricOfEachMethod(t *testing.T) {
 	if names := a.raised(); a.code != exitFound || !slices.Contains(names, "regression "+methodspan.ParseFunction("SELECT carts").Full()) || len(names) != 1 {
 		t.Errorf("exit %d, raised %q", a.code, names)
 	}
+	if said := strings.Join(a.Warnings, "\n"); strings.Contains(said, "not counted") { // without CPU time is not without counts
+		t.Error(said)
+	}
 }
 
 // TestEverythingTenTimes: what all methods share is never taken off where it is more

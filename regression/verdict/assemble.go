@@ -164,7 +164,11 @@ func (s *subject) fill(cells []query.Cell) {
 	callers := map[string]int32{}
 	counted := map[string]bool{}
 	for i := range cells {
-		counted[cells[i].Full] = counted[cells[i].Full] || cells[i].Weight > 0 || cells[i].TimedWall+cells[i].TimedCPU == 0
+		measured := cells[i].TimedCPU
+		if s.metric == query.Wall {
+			measured += cells[i].TimedWall
+		}
+		counted[cells[i].Full] = counted[cells[i].Full] || cells[i].Weight > 0 || measured == 0
 	}
 	for _, known := range counted {
 		if !known {
