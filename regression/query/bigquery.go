@@ -86,9 +86,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		fmt.Fprintf(set.notices, "BigQuery: %s runs for %s\n", name, since.Round(time.Second))
 	}
 	o.Spent = cmp.Or(set.spent, new(bigquery.Spent))
-	if most := set.atMost; most > 0 && (o.MaxBytesBilled == 0 || most < o.MaxBytesBilled) {
-		o.MaxBytesBilled = most
-	}
+	o.MaxBytesRead = set.atMost
 	querier, err := bigquery.NewQuerier(o)
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)
@@ -119,7 +117,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 // for more than this one.
 func (r *remote) atMostTwice() Option {
 	if r.twice == 0 {
-		r.twice = 2 * r.spent.Bytes()
+		r.twice = max(1, 2*r.spent.Bytes())
 	}
 	return func(s *settings) { s.spent, s.atMost = r.spent, r.twice }
 }

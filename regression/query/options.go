@@ -14,7 +14,7 @@ type settings struct {
 	notices io.Writer
 	into    string
 	spent   *bigquery.Spent
-	atMost  int64 // of what is spent; 0 = the limit of the address
+	atMost  int64 // bytes, of all that is spent; 0 = unbounded
 
 	verified *parquet.VerifiedFiles
 	sums     bool

@@ -86,10 +86,10 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 	}
 	w.noFrameworks = settingsOf(options).noFrameworks
 	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
-		if w.remote != nil {
-			options = append(slices.Clone(options), w.remote.atMostTwice())
+		if w.remote == nil {
+			return Open(ctx, root, window, options...)
 		}
-		return Open(ctx, root, window, options...)
+		return Open(ctx, root, window, append(slices.Clone(options), w.remote.atMostTwice())...)
 	}
 	return w, nil
 }

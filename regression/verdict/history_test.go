@@ -161,4 +161,10 @@ func TestEarlierDeploymentsInBigQuery(t *testing.T) {
 		t.Errorf("%d queries and %q where the limit leaves none over", asked, none)
 	}
 	count() // that nothing could be read is not remembered
+
+	// Of a small table each query is billed for more than all of them read.
+	s.QueryBytes = 1000
+	if _, few := hostsDiffer(t, address, Options{}, query.Counting(new(bigquery.Spent))); few != "these processes, an earlier deployment of the service and the defaults" {
+		t.Errorf("of a small table: %q", few)
+	}
 }

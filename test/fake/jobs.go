@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"math/big"
@@ -25,8 +26,11 @@ type Result struct {
 	Rows   [][]any
 }
 
-// DryRunBytes is what every query is said to read.
+// DryRunBytes is what every query is said to read, unless the server says otherwise.
 const DryRunBytes = 123_456_789
+
+// leastBilled is what a query costs at least, however little it reads.
+const leastBilled = 10 << 20
 
 // pageRows is how many rows a page of results has.
 const pageRows = 3
@@ -77,7 +81,8 @@ func (s *Server) query(w http.ResponseWriter, j *job) {
 		fail(w, http.StatusBadRequest, "invalidQuery", "Cannot query over table %q without a filter over column(s) 'event_date'", bigquery.TableName)
 		return
 	}
-	if limit, err := strconv.ParseInt(q.MaximumBytesBilled, 10, 64); err == nil && limit < DryRunBytes {
+	read := cmp.Or(s.QueryBytes, DryRunBytes)
+	if limit, err := strconv.ParseInt(q.MaximumBytesBilled, 10, 64); err == nil && limit < max(read, leastBilled) {
 		fail(w, http.StatusBadRequest, "bytesBilledLimitExceeded", "Query exceeded limit for bytes billed: %d", limit)
 		return
 	}
@@ -86,7 +91,7 @@ func (s *Server) query(w http.ResponseWriter, j *job) {
 		fail(w, http.StatusBadRequest, "invalidQuery", "%v", err)
 		return
 	}
-	j.Statistics = bigquery.JobStatistics{TotalBytesProcessed: strconv.Itoa(DryRunBytes), Query: &bigquery.QueryStatistics{StatementType: "SELECT"}}
+	j.Statistics = bigquery.JobStatistics{TotalBytesProcessed: strconv.FormatInt(read, 10), Query: &bigquery.QueryStatistics{StatementType: "SELECT"}}
 	j.Reference.Location = Location
 	if j.Configuration.DryRun {
 		j.Status.State = "DONE"

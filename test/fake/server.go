@@ -56,6 +56,8 @@ type Server struct {
 	Now func() time.Time
 	// OnQuery chooses the reason for which the n-th query fails once it runs, from 1; "" is none.
 	OnQuery func(n int) string
+	// QueryBytes is what every query is said to read; 0 = DryRunBytes.
+	QueryBytes int64
 	// Query answers queries.
 	Query func(q Query) (*Result, error)
 

@@ -23,8 +23,11 @@ type QueryOptions struct {
 	Billing     string // the project that pays; empty = the dataset's
 	Endpoints   Endpoints
 	Credentials oauth2.TokenSource // nil = those of the environment
-	// MaxBytesBilled bounds what all queries together may read. 0 = unbounded.
+	// MaxBytesBilled bounds what all queries together may read. 0 = unbounded. The service gets
+	// it as the bound of each, of which it bills 10 MB at least.
 	MaxBytesBilled int64
+	// MaxBytesRead bounds it by the dry runs alone. 0 = unbounded.
+	MaxBytesRead int64
 	// Spent counts what they read, with other queriers' where they have the same; nil =
 	// this querier's alone.
 	Spent *Spent
@@ -134,7 +137,7 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) (location 
 	if q.opts.Estimated != nil {
 		q.opts.Estimated(name, n)
 	}
-	return dry.Reference.Location, q.opts.Spent.countQuery(name, n, q.opts.MaxBytesBilled)
+	return dry.Reference.Location, q.opts.Spent.countQuery(name, n, q.opts.MaxBytesBilled, q.opts.MaxBytesRead)
 }
 
 // label is a name as labels may be: lower case, digits, dashes and underscores.

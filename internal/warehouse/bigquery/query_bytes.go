@@ -18,12 +18,14 @@ func (s *Spent) Bytes() int64 {
 	return s.bytes
 }
 
-// countQuery counts a query, unless it would go above the limit. 0 = no limit.
-func (s *Spent) countQuery(name string, n, limit int64) error {
+// countQuery counts a query, unless it would go above a limit. 0 = no limit.
+func (s *Spent) countQuery(name string, n int64, limits ...int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if limit > 0 && s.bytes+n > limit {
-		return fmt.Errorf("%w: %s reads %s, after %s of %s", ErrTooDear, name, Bytes(n), Bytes(s.bytes), Bytes(limit))
+	for _, limit := range limits {
+		if limit > 0 && s.bytes+n > limit {
+			return fmt.Errorf("%w: %s reads %s, after %s of %s", ErrTooDear, name, Bytes(n), Bytes(s.bytes), Bytes(limit))
+		}
 	}
 	s.bytes += n
 	return nil
