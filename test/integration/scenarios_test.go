@@ -208,7 +208,9 @@ func (c *planted) judgeMethod(t *testing.T, f faults, m harness.Verdict) {
 	if percent, ok := c.changes[m.Method]; ok && beyond(*m.ChangePercent, percent) {
 		f.addf(c.scenario, "%s changed by %+.1f%%, planted were %+.0f%%", m.Method, *m.ChangePercent, percent)
 	}
-	if percent, ok := c.inclusive[m.Method]; ok && beyond(m.Inclusive.Percent, percent) {
+	if percent, ok := c.inclusive[m.Method]; ok && m.Inclusive == nil {
+		f.addf(c.scenario, "%s with all it calls has no change, planted were %+.0f%%", m.Method, percent)
+	} else if ok && beyond(m.Inclusive.Percent, percent) {
 		f.addf(c.scenario, "%s with all it calls changed by %+.1f%%, planted were %+.0f%%", m.Method, m.Inclusive.Percent, percent)
 	}
 	if percent := c.mix[m.Method]; math.Abs(*m.MixPercent-percent) > 12 {

@@ -57,7 +57,7 @@ func (s *score) judgeChanges(truth bodies, runs map[string]counts, verdicts []ha
 				s.judgeChange(name, want, slack, *v.ChangePercent, *v.Interval)
 			}
 		}
-		if v.Method == "root" || v.Method == "batch" {
+		if v.Inclusive != nil && (v.Method == "root" || v.Method == "batch") {
 			s.judgeChange(name+", inclusive", 100*(inclusive(head)/inclusive(base)-1), slack, v.Inclusive.Percent, v.Inclusive.Interval)
 		}
 	}

@@ -33,7 +33,7 @@ type Verdict struct {
 	BaseRecords int64       `json:"base_records"`
 	HeadRecords int64       `json:"head_records"`
 	Reason      string      `json:"reason"`
-	Inclusive   Change      `json:"inclusive_change"`
+	Inclusive   *Change     `json:"inclusive_change"`
 }
 
 // Change is in percent, with its 95% interval.
