@@ -1,17 +1,20 @@
 {{define "last_beats"}}last_beats AS (
-  -- The last process row of every process of ours, and when its first one starts.
-  SELECT {{.Service ""}}, version, instance, process_start_ns, first_ns, end_ns, final, sdk_stats
+  -- The last process row of every process of ours, and what all of them say of it.
+  SELECT * {{.Except}} (place)
   FROM (
     SELECT
       {{.Service ""}}, version, instance, process_start_ns, end_ns, final, sdk_stats,
-      MIN(start_ns) OVER (PARTITION BY {{.Service ""}}, version, instance, process_start_ns) AS first_ns,
+      MIN(start_ns) OVER one_process AS first_ns, MIN(end_ns) OVER one_process AS first_beat_ns, MAX(end_ns) OVER one_process AS last_beat_ns,
+      COUNT(*) OVER one_process AS beats, MAX(end_ns - start_ns) OVER one_process AS interval_ns,
+      MIN(calls_total) OVER one_process AS first_total, MAX(calls_total) OVER one_process AS last_total,
       ROW_NUMBER() OVER (
         PARTITION BY {{.Service ""}}, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
-    FROM {{.Calls}}
+    FROM {{if .Once}}({{template "once" .}}) AS once{{else}}{{.Calls}}{{end}}
     WHERE kind = 'process' AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
       AND end_ns <= {{.Param}}read_to_ns
       {{.Only ""}}
+    WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
   )
   WHERE place = 1
 ){{end}}
@@ -31,43 +34,37 @@ ORDER BY {{.Service ""}}, version, instance, process_start_ns
 -- is stored of it. Dates that were rolled up keep no account of processes. An
 -- account that begins or ends within the life of its process does so at a beat.
 WITH {{template "last_beats" .}},
-summed AS (
-  -- Methods are added up first: windows over every counts row take time and memory.
-  SELECT
-    {{.Service ""}}, version, instance, process_start_ns, kind, start_ns, end_ns,
-    COUNT(*) AS row_count, SUM(calls) AS calls, MIN(calls_total) AS lowest_total, MAX(calls_total) AS highest_total
+counted AS (
+  -- Methods are added up first: a join of every counts row takes time.
+  SELECT {{.Service ""}}, version, instance, process_start_ns, start_ns, MAX(end_ns) AS end_ns, SUM(calls) AS calls
   FROM {{if .Once}}({{template "once" .}}) AS once{{else}}{{.Calls}}{{end}}
-  WHERE {{.Kind "" "process" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
+  WHERE kind = 'counts' AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
     AND end_ns <= {{.Param}}read_to_ns
     {{.Only ""}}
-  GROUP BY {{.Service ""}}, version, instance, process_start_ns, kind, start_ns, end_ns
-),
-own AS (
-  SELECT
-    *,
-    MIN(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS first_beat_ns,
-    MAX(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS last_beat_ns
-  FROM summed
-  WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
+  GROUP BY {{.Service ""}}, version, instance, process_start_ns, start_ns
 ),
 accounts AS (
   SELECT
-    {{.Service ""}}, version, instance, process_start_ns,
-    MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
-    SUM(CASE WHEN kind = 'process' THEN row_count ELSE 0 END) AS beats,
-    MAX(CASE WHEN kind = 'process' THEN end_ns - start_ns END) AS interval_ns,
-    MIN(CASE WHEN kind = 'process' THEN lowest_total END) AS first_total,
-    MAX(CASE WHEN kind = 'process' THEN highest_total END) AS last_total,
-    SUM(CASE WHEN kind = 'counts' THEN calls ELSE 0 END) AS counted,
-    SUM(CASE WHEN kind = 'counts' AND start_ns >= first_beat_ns THEN calls ELSE 0 END) AS counted_later,
-    SUM(CASE WHEN kind = 'counts' AND start_ns >= last_beat_ns THEN calls ELSE 0 END) AS counted_after
-  FROM own
+    {{.Service ""}}, version, instance, process_start_ns, MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
+    SUM(calls) AS counted, SUM(later) AS counted_later, SUM(after_last) AS counted_after
+  FROM (
+    SELECT
+      c.*,
+      CASE WHEN c.start_ns >= b.first_beat_ns THEN c.calls ELSE 0 END AS later,
+      CASE WHEN c.start_ns >= b.last_beat_ns THEN c.calls ELSE 0 END AS after_last
+    FROM counted AS c
+    LEFT JOIN last_beats AS b
+      ON {{.Same "c" "b" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
+    UNION ALL
+    SELECT {{.Service ""}}, version, instance, process_start_ns, first_ns, last_beat_ns, 0, 0, 0
+    FROM last_beats
+  )
   GROUP BY {{.Service ""}}, version, instance, process_start_ns
 )
 SELECT
   {{.Service "a."}}, a.version, a.instance, a.process_start_ns,
   a.first_ns, a.last_ns,
-  CAST(a.beats AS {{.Long}}) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later, a.counted_after,
+  CAST(COALESCE(b.beats, 0) AS {{.Long}}) AS beats, b.interval_ns, b.first_total, b.last_total, a.counted, a.counted_later, a.counted_after,
   b.final, b.sdk_stats
 FROM accounts AS a
 LEFT JOIN last_beats AS b

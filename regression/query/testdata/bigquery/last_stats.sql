@@ -1,12 +1,14 @@
 -- The SDK's own counters of every process that ran in the window, as of its last process
 -- row: what a probe costs it knows the better the longer it runs.
 WITH last_beats AS (
-  -- The last process row of every process of ours, and when its first one starts.
-  SELECT service_namespace, service, environment, version, instance, process_start_ns, first_ns, end_ns, final, sdk_stats
+  -- The last process row of every process of ours, and what all of them say of it.
+  SELECT * EXCEPT (place)
   FROM (
     SELECT
       service_namespace, service, environment, version, instance, process_start_ns, end_ns, final, sdk_stats,
-      MIN(start_ns) OVER (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns) AS first_ns,
+      MIN(start_ns) OVER one_process AS first_ns, MIN(end_ns) OVER one_process AS first_beat_ns, MAX(end_ns) OVER one_process AS last_beat_ns,
+      COUNT(*) OVER one_process AS beats, MAX(end_ns - start_ns) OVER one_process AS interval_ns,
+      MIN(calls_total) OVER one_process AS first_total, MAX(calls_total) OVER one_process AS last_total,
       ROW_NUMBER() OVER (
         PARTITION BY service_namespace, service, environment, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
       ) AS place
@@ -14,6 +16,7 @@ WITH last_beats AS (
     WHERE kind = 'process' AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= @raw_from_ns
       AND end_ns <= @read_to_ns
        AND service_namespace = @service_namespace AND service = @service AND environment = @environment
+    WINDOW one_process AS (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns)
   )
   WHERE place = 1
 )
