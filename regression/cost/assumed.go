@@ -2,7 +2,6 @@ package cost
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/query"
@@ -32,16 +31,6 @@ func Few(notes []string) []string {
 		return notes
 	}
 	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: corehour cost --json has them by service", len(notes)-mostNotes))
-}
-
-// anyAssumed reports whether some spans do not say how they were sampled.
-func anyAssumed(observed []query.Observed) bool {
-	return slices.ContainsFunc(observed, func(o query.Observed) bool { return o.Assumed })
-}
-
-// anyOthers reports whether some spans are of other SDKs.
-func anyOthers(observed []query.Observed) bool {
-	return slices.ContainsFunc(observed, func(o query.Observed) bool { return o.Others })
 }
 
 // assume notes the calls that are only known from below. No dollars are made of them unless they

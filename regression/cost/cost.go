@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/regression/alert/rules"
@@ -64,22 +65,18 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 		return r, nil
 	}
 	first, last := r.spanOf(bills)
-	observed, err := w.Observed(ctx, window, o.Filter)
-	if err != nil {
-		return nil, err
-	}
 	pending, err := w.Pending(ctx, window, o.Filter)
 	if err != nil {
 		return nil, err
 	}
 	var assumed []query.AssumedCalls
-	if anyAssumed(observed) {
+	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Assumed }) {
 		if assumed, err = w.Assumed(ctx, window, o.Filter); err != nil {
 			return nil, err
 		}
 	}
 	var merged []query.Service
-	if anyOthers(observed) {
+	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Others }) {
 		if merged, err = w.Merged(ctx, window, o.Filter); err != nil {
 			return nil, err
 		}
@@ -94,7 +91,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 		return nil, err
 	}
 	b := newBuilder(r, o, costs, bills)
-	b.observe(observed)
+	b.observe(bills)
 	b.await(pending)
 	b.assume(assumed)
 	for _, s := range merged {
@@ -167,14 +164,14 @@ func wholeMinutes(w query.Window) query.Window {
 
 // observe finds out for how much of the window it is known what each service spent, by its
 // own rows only.
-func (b *builder) observe(all []query.Observed) {
-	for _, o := range all {
-		if s := b.service[o.Service]; s != nil {
-			s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, o, b.options.Now)
-			s.ObservedDays, s.USDPerDayBasis = s.basis.Days(), s.basis.String()
-			if b.ObservedDays = max(b.ObservedDays, s.ObservedDays); !o.Counted.IsZero() {
-				s.CountedUntil = &o.Counted
-			}
+func (b *builder) observe(bills []query.Bill) {
+	for i := range bills {
+		bill := &bills[i]
+		s := b.service[bill.Service]
+		s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, bill.Observed, b.options.Now)
+		s.ObservedDays, s.USDPerDayBasis = s.basis.Days(), s.basis.String()
+		if b.ObservedDays = max(b.ObservedDays, s.ObservedDays); !bill.Counted.IsZero() {
+			s.CountedUntil = &bill.Counted
 		}
 	}
 }

@@ -31,8 +31,8 @@ type Basis struct{ Length time.Duration }
 // last counts while the next ones are on their way: what follows is not known yet.
 func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 	start, end := asked.From, asked.To
-	if o.First.After(start) {
-		start = o.First
+	if o.Began.After(start) {
+		start = o.Began
 	}
 	if end.IsZero() || end.After(now) {
 		if end = now; o.Counted.After(now) && (asked.To.IsZero() || asked.To.After(now)) {

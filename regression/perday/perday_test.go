@@ -27,7 +27,7 @@ func TestObserve(t *testing.T) {
 		{"a window that ends later", at(-60), at(30), at(-600), at(-10), time.Hour},
 		{"a clock that is ahead", at(-60), time.Time{}, at(-600), at(20), 80 * time.Minute},
 	} {
-		b := Observe(query.Window{From: test.from, To: test.to}, query.Observed{First: test.first, Counted: test.counted}, now)
+		b := Observe(query.Window{From: test.from, To: test.to}, query.Observed{Began: test.first, Counted: test.counted}, now)
 		if b.Length != test.want {
 			t.Errorf("%s: %v, want %v", test.what, b.Length, test.want)
 		}

@@ -243,7 +243,10 @@ func (w *Warehouse) own(ctx context.Context, f Filter, owner func(Class) string)
 // Bill is what the processes of a service used and could have used.
 type Bill struct {
 	Service
-	First, Last        time.Time // of all its rows
+	Observed
+	First, Last        time.Time // of all its rows in the window
+	Assumed            bool      // nothing says how some spans were sampled
+	Others             bool      // some spans are of other SDKs
 	Intervals          int64     // process rows with CPU time; 0 = not known
 	IntervalsWithCores int64     // of these with the number of cores
 	IntervalsAlone     int64     // of these paid by process: no host is known, or not its cores
@@ -267,14 +270,20 @@ func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
 	var out []Bill
 	err = w.each(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var b Bill
-		var first, last, listed int64
-		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &first, &last, &b.Intervals, &b.IntervalsWithCores,
+		var began, counted, first, last, assumed, others, listed int64
+		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &began, into(&counted), &first, &last, &assumed, &others, &b.Intervals, &b.IntervalsWithCores,
 			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances, &listed,
 			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), &b.SDKNS, &b.SDKUSD, into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
-		b.First, b.Last, b.ListPrice = at(first), at(last), listed > 0
+		if b.Began, b.First, b.Last = at(began), at(first), at(last); counted != 0 {
+			b.Counted = at(counted)
+		}
+		b.Assumed, b.Others, b.ListPrice = assumed > 0, others > 0, listed > 0
 		out = append(out, b)
 		return err
 	})
+	if err == nil {
+		err = w.lookBack(ctx, a.Window, a.Filter, out)
+	}
 	return out, err
 }
 

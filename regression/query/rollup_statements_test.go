@@ -24,7 +24,7 @@ var comparedOnSums = map[string]string{
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	"batches": "wantNothingOfSums", "measured_above_counted": "wantNothingOfSums", "once": "wantNothingOfSums",
-	"pending": "wantNothingOfSums", "observed": "askMore", "assumed": "askMore", "merged": "askMore",
+	"pending": "wantNothingOfSums", "began": "askMore", "assumed": "askMore", "merged": "askMore",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of others, and what only BigQuery is asked.
@@ -143,11 +143,10 @@ func askMore(t *testing.T, root string) answers {
 		a.add("bill "+b.Service.String()+" unpriced", b.UnpricedCPUNS)
 		a.add("bill "+b.Service.String()+" unpriced paid", b.UnpricedPaidNS)
 	}
-	observed, err := w.Observed(ctx, Window{}, Filter{})
-	must(err)
-	for _, o := range observed {
-		a.add("observed "+o.Service.String()+" first", float64(o.First.UnixNano()))
-		a.add("observed "+o.Service.String()+" counted", float64(o.Counted.UnixNano()))
+	must(w.lookBack(ctx, Window{From: fixture.Start.AddDate(0, 0, 1)}, Filter{}, bills))
+	for _, b := range bills {
+		a.add("observed "+b.Service.String()+" first", float64(b.Began.UnixNano()))
+		a.add("observed "+b.Service.String()+" counted", float64(b.Counted.UnixNano()))
 	}
 
 	compared := comparedVersions(services[0])

@@ -57,8 +57,8 @@ func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []T
 	return out, err
 }
 
-// since is the same commit with rows from an earlier time too, and what to do when it
-// is no longer needed.
+// since is the same commit with rows from an earlier time too, if it has any, and what to do
+// when it is no longer needed.
 func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func() error, error) {
 	if w.Window.From.IsZero() || !from.Before(w.Window.From) {
 		return w, func() error { return nil }, nil
@@ -72,7 +72,9 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 	}
 	var err error
 	if w.cache == nil {
-		longer.Files, err = filesOf(w.Snapshot, longer.Window)
+		if longer.Files, err = filesOf(w.Snapshot, longer.Window); err == nil && len(longer.Files) == len(w.Files) {
+			return w, func() error { return nil }, nil
+		}
 	} else {
 		longer.Files, err = w.earlier(ctx, from)
 	}

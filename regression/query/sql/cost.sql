@@ -299,7 +299,10 @@ ORDER BY what, service_namespace, service, environment, version, name, caller, c
 {{end}}
 
 {{define "bill"}}
--- What processes used and what is paid for them: a host is paid once for its cores x the
+-- From when to when rows of a service are and say what was spent: counts and process rows up to
+-- their end, and calls that bear their own counts, as those of other SDKs.
+--
+-- What its processes used and what is paid for them: a host is paid once for its cores x the
 -- time in which any of its processes ran, whether they are used or not. By hour
 --
 -- limited   a container pays its limit, with the others at most what the host has
@@ -312,20 +315,26 @@ ORDER BY what, service_namespace, service, environment, version, name, caller, c
 -- inflates the bill of a neighbour.
 WITH seen AS (
   SELECT
-    {{.Service "c."}}, MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
+    {{.Service "c."}},
+    MIN(c.start_ns) AS began_ns, MAX(CASE WHEN {{.Kind "c." "counts" "process"}} OR c.calls > 0 THEN c.end_ns END) AS counted_ns,
+    MIN(CASE WHEN c.start_ns >= {{.Param}}from_ns THEN c.start_ns END) AS first_ns,
+    MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns THEN c.end_ns END) AS last_ns,
+    MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.weight_basis = 'assumed' THEN 1 ELSE 0 END) AS assumed,
+    MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.weight_basis <> 'exact' THEN 1 ELSE 0 END) AS others,
     -- Sums name groups of instances.
     GREATEST(
-      COUNT(DISTINCT CASE WHEN c.level = 'raw' THEN c.instance END),
-      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances,
+      COUNT(DISTINCT CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.level = 'raw' THEN c.instance END),
+      COUNT(DISTINCT CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.level <> 'raw' THEN c.instance END)) AS instances,
     -- Whether any price is of a public list.
-    MAX(CASE WHEN {{if .Repriced}}r.listed IS NOT NULL{{else}}c.price_source LIKE 'list %'{{end}} THEN 1 ELSE 0 END) AS listed
+    MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns AND {{if .Repriced}}r.listed IS NOT NULL{{else}}c.price_source LIKE 'list %'{{end}} THEN 1 ELSE 0 END) AS listed
   FROM {{.Calls}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
-  WHERE c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
+  WHERE c.start_ns < {{.Param}}to_ns
     {{.Only "c."}}
   GROUP BY {{.Service "c."}}
+  HAVING MAX(c.start_ns) >= {{.Param}}from_ns
 ),
 processes AS (
   SELECT
@@ -403,7 +412,7 @@ bills AS (
   GROUP BY {{.Service ""}}
 )
 SELECT
-  {{.Service "s."}}, s.first_ns, s.last_ns,
+  {{.Service "s."}}, s.began_ns, s.counted_ns, s.first_ns, s.last_ns, CAST(s.assumed AS {{.Long}}) AS assumed, CAST(s.others AS {{.Long}}) AS others,
   CAST(COALESCE(b.intervals, 0) AS {{.Long}}) AS intervals,
   CAST(COALESCE(b.with_cores, 0) AS {{.Long}}) AS intervals_with_cores,
   CAST(COALESCE(b.alone, 0) AS {{.Long}}) AS intervals_alone,

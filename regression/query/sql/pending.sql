@@ -24,15 +24,9 @@ SELECT * FROM uncounted
 SELECT COALESCE(MIN(until_ns), -1) FROM uncounted
 {{end}}
 
-{{define "observed"}}
--- From when to when rows say what was spent, by service: counts and process rows up to their
--- end, and calls that bear their own counts, as those of other SDKs.
-SELECT
-  {{.Service ""}},
-  MIN(start_ns) AS first_ns,
-  MAX(CASE WHEN {{.Kind "" "counts" "process"}} OR calls > 0 THEN end_ns END) AS counted_ns,
-  MAX(CASE WHEN weight_basis = 'assumed' AND start_ns >= {{.Param}}from_ns THEN 1 ELSE 0 END) AS assumed,
-  MAX(CASE WHEN weight_basis <> 'exact' AND start_ns >= {{.Param}}from_ns THEN 1 ELSE 0 END) AS others
+{{define "began"}}
+-- When the first row of each service begins.
+SELECT {{.Service ""}}, MIN(start_ns) AS began_ns
 FROM {{.Calls}}
 WHERE start_ns < {{.Param}}to_ns
   {{.Only ""}}

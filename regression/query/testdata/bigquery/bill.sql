@@ -1,4 +1,7 @@
--- What processes used and what is paid for them: a host is paid once for its cores x the
+-- From when to when rows of a service are and say what was spent: counts and process rows up to
+-- their end, and calls that bear their own counts, as those of other SDKs.
+--
+-- What its processes used and what is paid for them: a host is paid once for its cores x the
 -- time in which any of its processes ran, whether they are used or not. By hour
 --
 -- limited   a container pays its limit, with the others at most what the host has
@@ -11,17 +14,23 @@
 -- inflates the bill of a neighbour.
 WITH seen AS (
   SELECT
-    c.service_namespace, c.service, c.environment, MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
+    c.service_namespace, c.service, c.environment,
+    MIN(c.start_ns) AS began_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END OR c.calls > 0 THEN c.end_ns END) AS counted_ns,
+    MIN(CASE WHEN c.start_ns >= @from_ns THEN c.start_ns END) AS first_ns,
+    MAX(CASE WHEN c.start_ns >= @from_ns THEN c.end_ns END) AS last_ns,
+    MAX(CASE WHEN c.start_ns >= @from_ns AND c.weight_basis = 'assumed' THEN 1 ELSE 0 END) AS assumed,
+    MAX(CASE WHEN c.start_ns >= @from_ns AND c.weight_basis <> 'exact' THEN 1 ELSE 0 END) AS others,
     -- Sums name groups of instances.
     GREATEST(
-      COUNT(DISTINCT CASE WHEN c.level = 'raw' THEN c.instance END),
-      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances,
+      COUNT(DISTINCT CASE WHEN c.start_ns >= @from_ns AND c.level = 'raw' THEN c.instance END),
+      COUNT(DISTINCT CASE WHEN c.start_ns >= @from_ns AND c.level <> 'raw' THEN c.instance END)) AS instances,
     -- Whether any price is of a public list.
-    MAX(CASE WHEN c.price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed
+    MAX(CASE WHEN c.start_ns >= @from_ns AND c.price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed
   FROM (SELECT * REPLACE (CASE WHEN start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN start_ns END AS start_ns, CASE WHEN end_ns BETWEEN start_ns AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN end_ns ELSE start_ns END AS end_ns, CASE WHEN process_start_ns BETWEEN 0 AND (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + 3600000000000) THEN process_start_ns END AS process_start_ns, CASE WHEN measured BETWEEN 0 AND 9007199254740992 THEN measured ELSE 0 END AS measured, CASE WHEN cpu_measured BETWEEN 0 AND 9007199254740992 THEN cpu_measured ELSE 0 END AS cpu_measured, CASE WHEN calls BETWEEN 1e-09 AND 1152921504606846976 THEN calls ELSE 0 END AS calls, CASE WHEN errors BETWEEN 0 AND 1152921504606846976 THEN errors ELSE 0 END AS errors, CASE WHEN wall_ns BETWEEN 0 AND 1152921504606846976 THEN wall_ns ELSE NULL END AS wall_ns, CASE WHEN cpu_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_ns ELSE NULL END AS cpu_ns, CASE WHEN p BETWEEN 1e-18 AND 1 THEN p ELSE NULL END AS p, CASE WHEN cpu_p BETWEEN 1e-18 AND 1000000000000000000 THEN cpu_p ELSE NULL END AS cpu_p, CASE WHEN usd_per_core_hour BETWEEN 0 AND 1048576 THEN usd_per_core_hour ELSE NULL END AS usd_per_core_hour, CASE WHEN rss_bytes BETWEEN 0 AND 1152921504606846976 THEN rss_bytes ELSE NULL END AS rss_bytes, CASE WHEN calls_total BETWEEN 0 AND 9007199254740992 THEN calls_total ELSE NULL END AS calls_total, CASE WHEN wall_max_ns BETWEEN 0 AND 1152921504606846976 THEN wall_max_ns ELSE NULL END AS wall_max_ns, CASE WHEN cpu_max_ns BETWEEN 0 AND 1152921504606846976 THEN cpu_max_ns ELSE NULL END AS cpu_max_ns, CASE WHEN wall_sq BETWEEN 0 AND 1e+36 THEN wall_sq ELSE NULL END AS wall_sq, CASE WHEN cpu_sq BETWEEN 0 AND 1e+36 THEN cpu_sq ELSE NULL END AS cpu_sq, CASE WHEN cpu_waits BETWEEN 0 AND 1152921504606846976 THEN cpu_waits ELSE NULL END AS cpu_waits, CASE WHEN cores BETWEEN 0 AND 65536 THEN cores ELSE NULL END AS cores, CASE WHEN host_cores BETWEEN 0 AND 65536 THEN host_cores ELSE NULL END AS host_cores, CASE WHEN cpu_limit BETWEEN 0 AND 65536 THEN cpu_limit ELSE NULL END AS cpu_limit, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(wall_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN wall_hist END AS wall_hist, CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(cpu_hist) AS h WHERE NOT (h.bin BETWEEN 0 AND 2183 AND (h.n = 0 OR h.n BETWEEN 1e-18 AND 1152921504606846976))) THEN cpu_hist END AS cpu_hist) FROM method_calls WHERE event_date BETWEEN @from_date AND @to_date) AS c
-  WHERE c.start_ns >= @from_ns AND c.start_ns < @to_ns
+  WHERE c.start_ns < @to_ns
      AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
   GROUP BY c.service_namespace, c.service, c.environment
+  HAVING MAX(c.start_ns) >= @from_ns
 ),
 processes AS (
   SELECT
@@ -96,7 +105,7 @@ bills AS (
   GROUP BY service_namespace, service, environment
 )
 SELECT
-  s.service_namespace, s.service, s.environment, s.first_ns, s.last_ns,
+  s.service_namespace, s.service, s.environment, s.began_ns, s.counted_ns, s.first_ns, s.last_ns, CAST(s.assumed AS INT64) AS assumed, CAST(s.others AS INT64) AS others,
   CAST(COALESCE(b.intervals, 0) AS INT64) AS intervals,
   CAST(COALESCE(b.with_cores, 0) AS INT64) AS intervals_with_cores,
   CAST(COALESCE(b.alone, 0) AS INT64) AS intervals_alone,
