@@ -82,22 +82,6 @@ func serviceOf(bill *query.Bill) *Service {
 	return s
 }
 
-// setApart takes what methods without measured CPU paid for what they called out of
-// their self costs: these are not known, and a cost below zero is none. Their callers'
-// self costs hold it too, as nothing was taken off there, so it has a line of its own.
-func (b *builder) setApart() {
-	for i := range b.costs.Methods {
-		m := &b.costs.Methods[i]
-		if m.N > 0 {
-			continue
-		}
-		s := b.service[m.Service]
-		s.DoubleCoreHours += m.SelfX / nsPerCoreHour
-		s.DoubleUSD += m.SelfUSD
-		m.SelfX, m.SelfUSD, m.SelfUnpricedX = 0, 0, 0
-	}
-}
-
 // services adds up what the methods of each service cost. The rest is what no
 // method accounts for.
 func (b *builder) services() {

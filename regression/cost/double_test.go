@@ -1,0 +1,50 @@
+package cost
+
+import (
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/test/fixture"
+)
+
+// A loop of which no call ended, or none was timed, calls handle. What handle costs is counted twice
+// only as far as methods that the loop does not call cost that much themselves.
+func TestCountedTwice(t *testing.T) {
+	const minute, process = time.Minute, 20 * time.Second
+	for _, test := range []struct {
+		name  string
+		other time.Duration // of each call of a measured method that may have called the loop
+		from  string        // its caller
+		twice time.Duration // in all
+	}{
+		{"nothing measured calls it", 0, "", 0},
+		{"its caller is measured", 7 * time.Millisecond, methodspan.CallerEntry, 5 * time.Second},
+		{"what another method costs is less", 2 * time.Millisecond, methodspan.CallerEntry, 2 * time.Second},
+		{"the other one is called by the loop, too", 7 * time.Millisecond, "shop/worker.loop", 0},
+		{"the other one is called by what it calls", 4 * time.Millisecond, "shop/worker.handle", 0},
+	} {
+		p := fixture.NewProcess("1", "a", fixture.Start)
+		p.Beat(fixture.Start, minute, process, false)
+		p.Counts("shop/worker.loop", fixture.Start, minute, 1)
+		call := func(method, caller string, cpu time.Duration) {
+			p.Counts(method, fixture.Start, minute, 1000)
+			for range 1000 {
+				p.Call(method, caller, fixture.Start, cpu, cpu, 1, 1)
+			}
+		}
+		self := 5 * time.Second
+		call("shop/worker.handle", "shop/worker.loop", 5*time.Millisecond)
+		if test.from != "" {
+			call("shop/api.other", test.from, test.other)
+			if test.from != "shop/worker.handle" {
+				self += 1000 * test.other
+			}
+		}
+		r, _ := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+		s := &r.Services[0]
+		near(t, test.name+": self costs", &s.AttributedCoreHours, self.Hours(), 1e-9)
+		near(t, test.name+": counted twice", &s.DoubleCoreHours, -test.twice.Hours(), 1e-9)
+		near(t, test.name+": unattributed", s.UnattributedCoreHours, (process - self + test.twice).Hours(), 1e-9)
+	}
+}
