@@ -4,10 +4,11 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// setApart takes what methods without measured CPU paid for what they called out of
-// their self costs: these are not known, and a cost below zero is none. Where one was called
-// by a measured method, whose self cost holds it too, it is counted twice. Who called it is not
-// known; but what holds it costs that much itself, and is not what it calls.
+// setApart takes what methods without measured CPU paid for what they called out of their self
+// costs: these are not known, and a cost below zero is none. Where a timed call held one of their
+// calls, what that paid is in its self cost too: it is counted twice. Who called them is not known.
+// So it is at most what timed methods cost themselves that they do not call; and of a call in a
+// thousand that is timed, few can have held one of a method's few calls.
 func (b *builder) setApart() {
 	calls := map[function][]function{}
 	for _, e := range b.costs.Edges {
@@ -16,13 +17,17 @@ func (b *builder) setApart() {
 			calls[caller] = append(calls[caller], function{e.Service, e.Callee})
 		}
 	}
-	self := map[query.Service]map[function]float64{} // of measured methods
+	timed := map[query.Service]map[function]*timedMethod{}
 	for i := range b.costs.Methods {
-		if m := &b.costs.Methods[i]; m.N > 0 && m.SelfX > 0 {
-			if self[m.Service] == nil {
-				self[m.Service] = map[function]float64{}
+		if m := &b.costs.Methods[i]; m.N > 0 {
+			if timed[m.Service] == nil {
+				timed[m.Service] = map[function]*timedMethod{}
 			}
-			self[m.Service][function{m.Service, m.Full}] += m.SelfX
+			f := function{m.Service, m.Full}
+			if timed[m.Service][f] == nil {
+				timed[m.Service][f] = &timedMethod{}
+			}
+			timed[m.Service][f].add(m)
 		}
 	}
 	for i := range b.costs.Methods {
@@ -30,11 +35,11 @@ func (b *builder) setApart() {
 		if m.N > 0 || m.SelfX == 0 {
 			continue
 		}
-		twice := 0.0 // at most
+		twice := 0.0
 		below := reached(function{m.Service, m.Full}, calls)
-		for f, x := range self[m.Service] {
+		for f, a := range timed[m.Service] {
 			if !below[f] {
-				twice += x
+				twice += a.holds(m.Calls)
 			}
 		}
 		part := min(1, twice/-m.SelfX)
@@ -43,6 +48,21 @@ func (b *builder) setApart() {
 		s.DoubleUSD += part * m.SelfUSD
 		m.SelfX, m.SelfUSD, m.SelfUnpricedX = 0, 0, 0
 	}
+}
+
+// timedMethod is a method of any version, of which calls were timed.
+type timedMethod struct{ selfX, calls, measured float64 }
+
+func (a *timedMethod) add(m *query.MethodCost) {
+	a.selfX += m.SelfX
+	a.calls += m.Calls
+	a.measured += float64(m.CPUMeasured)
+}
+
+// holds is the most of its self cost that may be of so many calls of another method: as
+// many of its timed calls held one of these as there are, times the share that was timed.
+func (a *timedMethod) holds(calls float64) float64 {
+	return max(0, a.selfX) * min(1, calls*min(1, a.measured/a.calls))
 }
 
 // reached are a function and all that it calls, directly or through others.

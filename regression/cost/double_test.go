@@ -16,27 +16,29 @@ func TestCountedTwice(t *testing.T) {
 		name  string
 		other time.Duration // of each call of a measured method that may have called the loop
 		from  string        // its caller
+		rate  float64
 		twice time.Duration // in all
 	}{
-		{"nothing measured calls it", 0, "", 0},
-		{"its caller is measured", 7 * time.Millisecond, methodspan.CallerEntry, 5 * time.Second},
-		{"what another method costs is less", 2 * time.Millisecond, methodspan.CallerEntry, 2 * time.Second},
-		{"the other one is called by the loop, too", 7 * time.Millisecond, "shop/worker.loop", 0},
-		{"the other one is called by what it calls", 4 * time.Millisecond, "shop/worker.handle", 0},
+		{"nothing measured calls it", 0, "", 1, 0},
+		{"its caller is measured", 7 * time.Millisecond, methodspan.CallerEntry, 1, 5 * time.Second},
+		{"what another method costs is less", 2 * time.Millisecond, methodspan.CallerEntry, 1, 2 * time.Second},
+		{"few of its calls were timed", 7 * time.Millisecond, methodspan.CallerEntry, 0.1, 700 * time.Millisecond},
+		{"the other one is called by the loop, too", 7 * time.Millisecond, "shop/worker.loop", 1, 0},
+		{"the other one is called by what it calls", 4 * time.Millisecond, "shop/worker.handle", 1, 0},
 	} {
 		p := fixture.NewProcess("1", "a", fixture.Start)
 		p.Beat(fixture.Start, minute, process, false)
 		p.Counts("shop/worker.loop", fixture.Start, minute, 1)
-		call := func(method, caller string, cpu time.Duration) {
+		call := func(method, caller string, cpu time.Duration, rate float64) {
 			p.Counts(method, fixture.Start, minute, 1000)
-			for range 1000 {
-				p.Call(method, caller, fixture.Start, cpu, cpu, 1, 1)
+			for range int(1000 * rate) {
+				p.Call(method, caller, fixture.Start, cpu, cpu, rate, 1)
 			}
 		}
 		self := 5 * time.Second
-		call("shop/worker.handle", "shop/worker.loop", 5*time.Millisecond)
+		call("shop/worker.handle", "shop/worker.loop", 5*time.Millisecond, 1)
 		if test.from != "" {
-			call("shop/api.other", test.from, test.other)
+			call("shop/api.other", test.from, test.other, test.rate)
 			if test.from != "shop/worker.handle" {
 				self += 1000 * test.other
 			}
