@@ -84,8 +84,8 @@ func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	explain := []string{"explain", "shop/cart.Cart.Total", "--service", "shop", "--warehouse", address, "--max-bytes-billed"}
-	r := corehour(append(explain, "1100MB")...)
-	if r.code != exitFailed || !strings.Contains(r.stderr, "extent reads 123 MB, after 988 MB of 1.1 GB") {
+	r := corehour(append(explain, "900MB")...)
+	if r.code != exitFailed || !strings.Contains(r.stderr, "extent reads 123 MB, after 864 MB of 900 MB") {
 		t.Errorf("%+v", r)
 	}
 	if r := corehour(append(explain, "3GB")...); r.code != exitNothing {

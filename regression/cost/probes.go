@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 
 	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
@@ -115,7 +116,8 @@ func (s *Service) methodsCPU() float64 {
 }
 
 // reconcile makes the self costs of each service add up to at most the CPU time of its
-// processes, where that is known.
+// processes, where that is known. Where one method alone was estimated to cost more, as methods of a
+// deep recursion are, others are below zero by about as much: none is then, and the sum stays.
 func (b *builder) reconcile() {
 	byService := map[query.Service][]*query.MethodCost{}
 	for i := range b.costs.Methods {
@@ -136,7 +138,18 @@ func (b *builder) reconcile() {
 				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
 			}
 		}
-		if s.Reconciled = probecost.Reconcile(estimates, (s.methodsCPU()-s.DoubleCoreHours)*nsPerCoreHour); !s.Reconciled {
+		limit := (s.methodsCPU() - s.DoubleCoreHours) * nsPerCoreHour
+		if slices.ContainsFunc(estimates, func(e probecost.Estimate) bool { return e.Value > limit }) {
+			limit = min(limit, max(0, s.MeasuredCoreHours*nsPerCoreHour))
+			for i := range estimates {
+				estimates[i].Value = max(0, estimates[i].Value)
+			}
+			s.MeasuredCoreHours = 0
+			for _, e := range estimates {
+				s.MeasuredCoreHours += e.Value / nsPerCoreHour
+			}
+		}
+		if s.Reconciled = probecost.Reconcile(estimates, limit); !s.Reconciled {
 			s.MeasuredCoreHours = 0
 			continue
 		}

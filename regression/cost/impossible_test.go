@@ -1,0 +1,39 @@
+package cost
+
+import (
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/test/fixture"
+)
+
+// Few calls of methods that call each other were timed, and of one of them those that took most. It
+// costs no more than its process for that, and its caller no less than nothing.
+func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
+	call := func(method, caller string, cpu time.Duration) {
+		p.Counts(method, fixture.Start, time.Minute, 1000)
+		for range 10 {
+			p.Call(method, caller, fixture.Start, cpu, cpu, 0.01, 1)
+		}
+	}
+	call("a.Expression", methodspan.CallerEntry, 8*time.Millisecond)
+	call("a.Primary", "a.Expression", 25*time.Millisecond)
+	call("a.Number", "a.Primary", 2*time.Millisecond)
+	r, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	var sum float64
+	for name, m := range methods {
+		if *m.SelfCoreHours < 0 || *m.SelfCoreHours > (8*time.Second).Hours()*1.000001 || !m.Reconciled {
+			t.Errorf("%s: %v core hours by itself, reconciled %v", name, *m.SelfCoreHours, m.Reconciled)
+		}
+		sum += *m.SelfCoreHours
+	}
+	near(t, "all", &sum, (8 * time.Second).Hours(), 1e-9)
+	if s := r.Services[0]; !s.Reconciled {
+		t.Errorf("%+v", s)
+	} else {
+		near(t, "before", &s.MeasuredCoreHours, (25 * time.Second).Hours(), 1e-9)
+	}
+}
