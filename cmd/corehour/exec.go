@@ -15,6 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/background"
 	"github.com/corehour/corehour/internal/measuredrun"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -38,7 +39,7 @@ its environment sends them to that collector. Input, output, signals and exit co
 The warehouse is deleted unless --warehouse is given. It needs corehour-collector next to this binary.`,
 		Example: `  corehour exec -- ./shop --port 8080
   corehour exec --rate 1 --percentiles --output costs.txt -- go test ./...
-  corehour exec --warehouse before -- ./batch && corehour cost --warehouse before`,
+  corehour exec --warehouse runs -- ./batch && corehour cost --warehouse runs`,
 		Annotations: exits("0-255 that of PROGRAM; 128 and the number of the signal that ended it\n" +
 			"2 failed before PROGRAM was started\n126 PROGRAM cannot be executed\n127 PROGRAM was not found"),
 	}
@@ -49,7 +50,7 @@ The warehouse is deleted unless --warehouse is given. It needs corehour-collecto
 	f.SetInterspersed(false)
 	declareBinaries(f, &e.binaries)
 	f.Float64Var(&e.settings.Rate, "rate", 0.01, "`share` of calls timed, 0 to 1, of methods whose rate neither the code nor COREHOUR_METHODS sets; all are counted")
-	f.StringVar(&e.settings.Warehouse, "warehouse", "", "new or empty `directory` for the warehouse, which is kept (default: a temporary one, which is deleted)")
+	f.StringVar(&e.settings.Warehouse, "warehouse", "", "warehouse that rows are added to, or new or empty `directory` for one, which is kept (default: a temporary one, which is deleted)")
 	f.StringVar(&e.file, "output", "", "`file` for the table (default: standard error)")
 	groupFlags(f, outputFlags, "output")
 	groupFlags(f, warehouseFlags, "warehouse")
@@ -103,6 +104,9 @@ func (e *execFlags) measure(ctx context.Context, stderr io.Writer) (int, error) 
 	return o.ExitCode, nil
 }
 
+// tick is more than one of the kernel.
+const tick = 20 * time.Millisecond
+
 // checkBy refuses what takes a file that is not read here.
 func (e *execFlags) checkBy() error {
 	if by, err := cost.ParseBy(e.costs.by); err == nil && slices.Contains(by, cost.ByOwner) {
@@ -121,8 +125,12 @@ func (e *execFlags) check() (err error) {
 	}
 	if dir := e.settings.Warehouse; strings.Contains(dir, "://") {
 		errs = append(errs, fmt.Errorf("--warehouse: want a local directory, found %q", dir))
-	} else if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil && dir != "" && !errors.Is(err, os.ErrNotExist) {
-		errs = append(errs, fmt.Errorf("--warehouse: want a new or empty directory, found %q with %d entries", dir, len(entries)))
+	} else if entries, err := os.ReadDir(dir); len(entries) > 0 {
+		if _, err := table.OpenReadable(dir); err != nil {
+			errs = append(errs, fmt.Errorf("--warehouse: want a warehouse, or a new or empty directory, found %q with %d entries: %w", dir, len(entries), err))
+		}
+	} else if err != nil && dir != "" && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, fmt.Errorf("--warehouse: want a warehouse, or a new or empty directory: %w", err))
 	}
 	e.settings.Collector, err = background.Binary(e.binaries, "corehour-collector")
 	return errors.Join(append(errs, err)...)
@@ -139,7 +147,8 @@ func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stde
 	if dir := e.settings.Warehouse; dir != "" {
 		say("the warehouse is kept: corehour cost --warehouse %s", output.Printable(dir))
 	}
-	e.costs.warehouse, e.costs.window.From = o.Warehouse, o.Began
+	// A process begins with a tick of the kernel, which may be before it was started.
+	e.costs.warehouse, e.costs.window.From, e.costs.options.Uncut = o.Warehouse, o.Began.Add(-tick), true
 	w, r, err := e.costs.compute(ctx)
 	switch {
 	case err == nil:

@@ -23,7 +23,7 @@ func TestExecMistakes(t *testing.T) {
 		{"--rate 2 -- true", exitFailed, "corehour exec: --rate: want 0 to 1, found 2"},
 		{"--bin /nowhere -- true", exitFailed, "corehour exec: corehour-collector is not in /nowhere: build it with `make build`, or say where it is with --bin"},
 		{"--warehouse gs://b -- true", exitFailed, `corehour exec: --warehouse: want a local directory, found "gs://b"`},
-		{"--warehouse " + binaries + " -- true", exitFailed, "corehour exec: --warehouse: want a new or empty directory"},
+		{"--warehouse " + binaries + " -- true", exitFailed, "corehour exec: --warehouse: want a warehouse, or a new or empty directory"},
 		{"--output /nowhere/file -- true", exitFailed, "corehour exec: --output: open /nowhere/file: "},
 		{"--prices /nowhere -- true", exitFailed, "corehour exec: `--prices` \"/nowhere\" must exist"},
 		{"--by caller --percentiles -- true", exitFailed, "corehour exec: --percentiles: want single methods"},

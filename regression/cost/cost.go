@@ -33,6 +33,8 @@ type Options struct {
 	Wall bool
 	// IncludeAssumed makes dollars of calls that are only known from below, too.
 	IncludeAssumed bool
+	// Uncut says that nothing of the window began before it: it is not widened to whole minutes.
+	Uncut bool
 	// NoTails leaves out how skew calls are, which takes rows from before the window.
 	NoTails bool
 
@@ -51,7 +53,10 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	if asked == (query.Window{}) {
 		asked = w.Window
 	}
-	window, level := w.Whole(wholeMinutes(asked))
+	if !o.Uncut {
+		asked = wholeMinutes(asked)
+	}
+	window, level := w.Whole(asked)
 	r := &Table{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
 	ask := query.CostAsk{Window: window, Filter: o.Filter, Of: o.of, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
 	if o.Owners != nil {
