@@ -104,9 +104,6 @@ func (e *execFlags) measure(ctx context.Context, stderr io.Writer) (int, error) 
 	return o.ExitCode, nil
 }
 
-// tick is more than one of the kernel.
-const tick = 20 * time.Millisecond
-
 // checkBy refuses what takes a file that is not read here.
 func (e *execFlags) checkBy() error {
 	if by, err := cost.ParseBy(e.costs.by); err == nil && slices.Contains(by, cost.ByOwner) {
@@ -147,8 +144,7 @@ func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stde
 	if dir := e.settings.Warehouse; dir != "" {
 		say("the warehouse is kept: corehour cost --warehouse %s", output.Printable(dir))
 	}
-	// A process begins with a tick of the kernel, which may be before it was started.
-	e.costs.warehouse, e.costs.window.From, e.costs.options.Uncut = o.Warehouse, o.Began.Add(-tick), true
+	e.costs.warehouse, e.costs.window.From, e.costs.options.Uncut = o.Warehouse, o.Began, true
 	w, r, err := e.costs.compute(ctx)
 	switch {
 	case err == nil:
