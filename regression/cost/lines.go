@@ -39,11 +39,12 @@ type lineSums struct {
 	probes       probecost.Errors
 	reconciled   bool
 	signatures   map[string]bool
-	measured     map[query.MethodName]*measured
+	sampled      map[query.MethodName]*sampled
 }
 
-// measured is how many calls of a method records stand for.
-type measured struct{ calls, records float64 }
+// sampled is how many calls of a method its records stand for. Calls made by a measured method of the
+// same line, which may be the method itself, are left out: what they add to one they take off the other.
+type sampled struct{ calls, records float64 }
 
 // lines makes the lines that were asked for.
 func (b *builder) lines() {
@@ -62,18 +63,18 @@ func (b *builder) lines() {
 
 func (b *builder) methodLines() []Line {
 	g := newGrouper(b.By)
-	groupOf := map[methodOf]query.Group{}
+	groupOf, methods := map[methodOf]query.Group{}, map[methodOf]*query.MethodCost{}
 	groups := map[query.Group]*lineSums{}
 	var order []query.Group
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
 		key := g.of(m)
-		groupOf[keyOf(m)] = key
+		groupOf[keyOf(m)], methods[keyOf(m)] = key, m
 		s := groups[key]
 		if s == nil {
 			s = &lineSums{
 				line:     &Line{Service: key.Service, Version: key.Version, Class: key.Class, Method: key.Method, Owner: key.Owner, Group: key.GoroutineGroup},
-				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{}, measured: map[query.MethodName]*measured{},
+				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{}, sampled: map[query.MethodName]*sampled{},
 			}
 			if g["class"] {
 				s.line.Owner = m.Owner // whoever owns the class
@@ -92,12 +93,20 @@ func (b *builder) methodLines() []Line {
 			s.perDay += usd
 		}
 	}
-	for _, e := range b.costs.Edges { // what comes from outside of a group is its inclusive cost
-		callee, ok := groupOf[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
-		caller, known := groupOf[methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}]
-		if ok && !(known && caller == callee) {
-			groups[callee].inclusiveX += e.X
-			groups[callee].inclusiveUSD += e.USD
+	for i := range b.costs.Edges {
+		e := &b.costs.Edges[i]
+		callee, caller := methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}, methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}
+		m, from := methods[callee], methods[caller]
+		if m == nil {
+			continue
+		}
+		s, inside := groups[groupOf[callee]], from != nil && groupOf[caller] == groupOf[callee]
+		if !inside { // what comes from outside of a group is its inclusive cost
+			s.inclusiveX += e.X
+			s.inclusiveUSD += e.USD
+		}
+		if !inside || !(from.N > 0) {
+			s.addSampled(m, e)
 		}
 	}
 	clusters := map[query.Group]query.GroupCost{}
@@ -123,14 +132,6 @@ func (s *lineSums) addMethod(m *query.MethodCost) {
 	l.Measured += m.Measured
 	l.CPUMeasured += m.CPUMeasured
 	l.UnpricedCoreHours += m.SelfUnpricedX / nsPerCoreHour
-	if m.N > 0 {
-		name := query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}
-		if s.measured[name] == nil {
-			s.measured[name] = &measured{}
-		}
-		s.measured[name].calls += m.N
-		s.measured[name].records += float64(m.CPUMeasured)
-	}
 	s.n += m.N
 	s.x += m.X
 	s.selfX += m.SelfX
@@ -139,6 +140,18 @@ func (s *lineSums) addMethod(m *query.MethodCost) {
 	s.wallX += m.WallX
 	s.bothX += m.BothX
 	s.errors += m.Errors
+}
+
+func (s *lineSums) addSampled(m *query.MethodCost, e *query.CostEdge) {
+	if !(e.N > 0) {
+		return
+	}
+	name := query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}
+	if s.sampled[name] == nil {
+		s.sampled[name] = &sampled{}
+	}
+	s.sampled[name].calls += e.N
+	s.sampled[name].records += e.TimedCPU
 }
 
 // finish turns sums into a line. e is what its interval is made of: residuals around

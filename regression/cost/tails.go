@@ -60,15 +60,15 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 // gate tells what an interval of a group is warned of, nothing where it may be
 // printed.
 func (b *builder) gate(s *lineSums) stats.Warning {
-	samples := make([]stats.Sample, 0, len(s.measured))
+	samples := make([]stats.Sample, 0, len(s.sampled))
 	warning := stats.LowerBound
-	for name, m := range s.measured {
+	for name, m := range s.sampled {
 		sample, cpu := b.tails[name].sample(m.calls, m.records)
 		if samples = append(samples, sample); !cpu {
 			warning = stats.LowerBoundCPU
 		}
 	}
-	if stats.TailGate(samples...) {
+	if len(samples) > 0 && stats.TailGate(samples...) {
 		return ""
 	}
 	return warning

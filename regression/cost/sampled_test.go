@@ -1,0 +1,102 @@
+package cost
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/test/fixture"
+)
+
+// What a service costs is decided by the requests that were timed: what they call adds to one method what
+// it takes off another. Of a method that calls itself it is those calls that others made. However many
+// of the other calls were timed, and however cheap those are that were, few requests have no interval:
+// one in 20 is 20 times as expensive.
+func TestFewRequestsDecideASum(t *testing.T) {
+	const services, root, nest, heavy = 40, 90 * time.Microsecond, 300 * time.Nanosecond, 5 * time.Millisecond
+	for _, test := range []struct {
+		name     string
+		requests int
+		rate     float64 // of them
+		printed  bool
+	}{
+		{"12 of 600 timed", 600, 0.02, false},
+		{"1,000 of 2,000 timed", 2000, 0.5, true},
+		{"all timed", 200, 1, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(3, uint64(test.requests)))
+			var items []methodspan.Item
+			truth := map[string]time.Duration{}
+			for i := range services {
+				p := fixture.NewProcess("1", "a", fixture.Start)
+				p.Resource.Service = fmt.Sprintf("s%d", i)
+				calls := map[string]int64{}
+				call := func(method, caller string, at, cpu time.Duration, rate float64) {
+					calls[method]++
+					if r.Float64() < rate {
+						p.Call(method, caller, fixture.Start.Add(at), cpu, cpu, rate, 1)
+					}
+				}
+				for n := range test.requests {
+					at, depth, caller := time.Minute*time.Duration(n)/time.Duration(test.requests), time.Duration(1+n%100), "a.Root"
+					whole := root + depth*nest
+					for d := depth; d > 0; d-- {
+						call("a.Nest", caller, at, d*nest, 0.02)
+						caller = "a.Nest"
+					}
+					if n%20 == 0 {
+						whole += heavy
+						call("a.Heavy", "a.Root", at, heavy, 0.02)
+					}
+					call("a.Root", methodspan.CallerEntry, at, whole, test.rate)
+					truth[p.Resource.Service] += whole
+				}
+				for method, n := range calls {
+					p.Counts(method, fixture.Start, time.Minute, n)
+				}
+				items = append(items, p.Item())
+			}
+			where := fixture.Write(t, items)
+			held, bounds := 0, 0
+			for _, l := range computeWith(t, where, Options{By: []Dimension{ByService}}).Groups {
+				truth := truth[l.Service.Name].Hours()
+				if i := l.SelfCoreHoursInterval; (i != nil) != test.printed {
+					t.Errorf("%s: interval %v", l.Service.Name, i)
+				} else if i != nil && i[0] <= truth && truth <= i[1] {
+					held++
+				}
+				if l.SelfCoreHoursLeast != nil && *l.SelfCoreHoursLeast <= truth {
+					bounds++
+				}
+			}
+			if test.printed && held < services*9/10 {
+				t.Errorf("%d of %d intervals hold the truth", held, services)
+			}
+			if !test.printed && bounds < services*95/100 {
+				t.Errorf("%d of %d lower bounds are at most the truth", bounds, services)
+			}
+			for _, l := range computeWith(t, where, Options{}).Methods {
+				if l.Method == "Nest" && l.SelfCoreHoursInterval != nil && test.requests < 2000 {
+					t.Errorf("%s: interval of Nest: %v", l.Service.Name, l.SelfCoreHoursInterval)
+				}
+			}
+		})
+	}
+}
+
+// A method that calls itself, and of which no call from elsewhere was timed, has no interval.
+func TestNoOutermostCallWasTimed(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Counts("a.Fib", fixture.Start, time.Minute, 100_000)
+	for i := range 1000 {
+		cpu := time.Duration(1+i%20) * time.Microsecond
+		p.Call("a.Fib", "a.Fib", fixture.Start.Add(time.Duration(i)*50*time.Millisecond), cpu, cpu, 0.01, 1)
+	}
+	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	if l := methods["a.Fib"]; l.SelfCoreHoursInterval != nil || !l.LowerBound {
+		t.Errorf("interval %v, lower bound %v", l.SelfCoreHoursInterval, l.LowerBound)
+	}
+}
