@@ -131,12 +131,12 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 // nearly independent of the next, short enough that there are some dozens of
 // them.
 func bucketFor(span time.Duration) time.Duration {
-	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
+	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute, 10 * time.Second, time.Second} {
 		if span >= 24*bucket {
 			return bucket
 		}
 	}
-	return 10 * time.Second
+	return 100 * time.Millisecond
 }
 
 // spanOf is from the first row to the end of the last one, within the window.

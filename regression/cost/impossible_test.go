@@ -37,3 +37,24 @@ func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
 		near(t, "before", &s.MeasuredCoreHours, (25 * time.Second).Hours(), 1e-9)
 	}
 }
+
+// The sum is that of the entry's timed calls, of which those that took most were not timed. What many
+// calls say of another method stays all the same.
+func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
+	call := func(method, caller string, timed int, cpu time.Duration) {
+		p.Counts(method, fixture.Start, time.Minute, 1000)
+		for i := range timed {
+			at := fixture.Start.Add(time.Minute * time.Duration(i) / time.Duration(timed))
+			p.Call(method, caller, at, cpu, cpu, float64(timed)/1000, 1)
+		}
+	}
+	call("a.Expression", methodspan.CallerEntry, 10, time.Millisecond)
+	call("a.Primary", "a.Expression", 1, 25*time.Millisecond)
+	call("a.Number", "a.Expression", 500, 4*time.Millisecond)
+	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	for name, want := range map[string]time.Duration{"a.Expression": 0, "a.Primary": 0, "a.Number": 4 * time.Second} {
+		near(t, name, methods[name].SelfCoreHours, want.Hours(), 1e-6)
+	}
+}

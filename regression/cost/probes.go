@@ -136,17 +136,21 @@ func (b *builder) reconcile() {
 			estimates[i] = probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
 			if n := float64(m.Residuals.Count); n >= 2 {
 				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
+			} else { // the error of one that was chosen by chance is about as large as itself
+				estimates[i].Variance = m.SelfX * m.SelfX
 			}
 		}
 		limit := (s.methodsCPU() - s.DoubleCoreHours) * nsPerCoreHour
 		if slices.ContainsFunc(estimates, func(e probecost.Estimate) bool { return e.Value > limit }) {
-			limit = min(limit, max(0, s.MeasuredCoreHours*nsPerCoreHour))
+			sure := 0.0 // of all, even where those below zero are so by more
+			for _, e := range estimates {
+				sure += max(0, e.Value-2*math.Sqrt(e.Variance+e.Errors.Variance()))
+			}
+			limit = min(limit, max(sure, s.MeasuredCoreHours*nsPerCoreHour))
+			s.MeasuredCoreHours = 0
 			for i := range estimates {
 				estimates[i].Value = max(0, estimates[i].Value)
-			}
-			s.MeasuredCoreHours = 0
-			for _, e := range estimates {
-				s.MeasuredCoreHours += e.Value / nsPerCoreHour
+				s.MeasuredCoreHours += estimates[i].Value / nsPerCoreHour
 			}
 		}
 		if s.Reconciled = probecost.Reconcile(estimates, limit); !s.Reconciled {

@@ -48,8 +48,8 @@ const (
 	// truthError is the error of what the twin says, as a share and in ns a call: the cost of a
 	// call in the midst of others is known to that.
 	truthError, callError = 0.02, 2.0
-	// bucket is the length of a cluster in `corehour cost` of some minutes.
-	slot = 10 * time.Second
+	// slot is the length of a cluster in `corehour cost` of less than four minutes.
+	slot = time.Second
 )
 
 func main() {
