@@ -48,8 +48,9 @@ const (
 	// truthError is the error of what the twin says, as a share and in ns a call: the cost of a
 	// call in the midst of others is known to that.
 	truthError, callError = 0.02, 2.0
-	// slot is the length of a cluster in `corehour cost` of less than four minutes.
-	slot = time.Second
+	// costSlot is the length of a cluster in `corehour cost` of less than four minutes, and changeSlot
+	// what the few that `corehour regress` has of a method may be.
+	costSlot, changeSlot = time.Second, 10 * time.Second
 )
 
 func main() {
@@ -186,7 +187,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		return nil, err
 	}
 	truth := median(truths)
-	score := &score{wider: wider(duration)}
+	score := &score{wider: wider(duration, costSlot)}
 	command := harness.Command{Binary: filepath.Join(p.bin, harness.CommandBinary), Warehouse: c.Warehouse}
 	for _, s := range services {
 		var counted counts
@@ -205,6 +206,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 			return nil, err
 		}
 	}
+	score.wider = wider(duration, changeSlot)
 	return score, p.compareVersions(ctx, command, dir, truth, score)
 }
 
@@ -292,7 +294,7 @@ type score struct {
 
 // wider returns how many times as wide a 99.99% interval is as one of 95%. Both are Student's, with
 // a degree of freedom less than there are buckets.
-func wider(duration time.Duration) float64 {
+func wider(duration, slot time.Duration) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: max(1, math.Floor(duration.Seconds()/slot.Seconds())-1)}
 	return t.Quantile(0.99995) / t.Quantile(0.975)
 }
@@ -317,6 +319,7 @@ func (s *score) addFigures(report *figures.Run, scene string) {
 }
 
 func (s *score) judge(service string, truth bodies, counted counts, costs harness.Costs) {
+	heavyTimed := slices.ContainsFunc(costs.Methods, func(m harness.MethodCost) bool { return m.Method == "heavy" && m.CPUMeasured > 0 })
 	for _, m := range costs.Methods {
 		calls := float64(counted.Calls[m.Method])
 		if m.CPUMeasured == 0 {
@@ -327,6 +330,9 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 			continue
 		}
 		perCall := truth.perCall(counted, m.Method)
+		if m.Method == "root" && !heavyTimed { // it alone calls it, so the cost is in its own
+			perCall += truth.perCall(counted, "heavy") * float64(counted.Calls["heavy"]) / calls
+		}
 		slack := truthError*perCall + callError
 		if m.BelowResolution { // it says no more than what a call costs at most
 			s.of++
