@@ -85,7 +85,8 @@ func (r *Table) NoCalls() bool {
 
 // Notes explain why lines have no cost, and what it would take.
 func (r *Table) Notes(now time.Time) []string {
-	var measured, withCPU, uncounted int
+	var measured, withCPU, uncounted, untimed int
+	untimedCalls := 0.0
 	for _, l := range r.Lines() {
 		if l.Measured > 0 {
 			measured++
@@ -95,6 +96,10 @@ func (r *Table) Notes(now time.Time) []string {
 		}
 		if l.Measured > 0 && !(l.Calls > 0) {
 			uncounted++
+		}
+		if l.CPUMeasured == 0 && l.Calls >= 1 && l.PendingRecords == 0 {
+			untimed++
+			untimedCalls += l.Calls
 		}
 	}
 	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.missingNotes()), Few(r.assumedNotes()))
@@ -106,6 +111,10 @@ func (r *Table) Notes(now time.Time) []string {
 		notes = append(notes, "calls were counted and none was measured, so no cost is known: corehour explain METHOD shows at what rates methods are measured")
 	case withCPU == 0:
 		notes = append(notes, "only wall time was measured, so lines are ordered by it and no cost is known: for CPU time use corehour's SDK with a cpu_rate above 0")
+	}
+	if withCPU > 0 && untimed > 0 && !slices.Contains(r.By, ByCaller) {
+		notes = append(notes, fmt.Sprintf("not timed: %d of %d lines, with %.0f calls, have no call with measured CPU: what they cost is in the self costs of their callers, or unattributed",
+			untimed, len(r.Lines()), untimedCalls))
 	}
 	if uncounted > 0 {
 		notes = append(notes, fmt.Sprintf("%d lines were measured and not counted, so the weight of a measured call is unknown and they have no cost: corehour check shows what was lost", uncounted))

@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,10 +79,19 @@ func TestFewRequestsDecideASum(t *testing.T) {
 			if !test.printed && bounds < services*95/100 {
 				t.Errorf("%d of %d lower bounds are at most the truth", bounds, services)
 			}
-			for _, l := range computeWith(t, where, Options{}).Methods {
+			table := computeWith(t, where, Options{})
+			heavy := 0
+			for _, l := range table.Methods {
+				if l.Method == "Heavy" && l.CPUMeasured == 0 {
+					heavy++
+				}
 				if l.Method == "Nest" && l.SelfCoreHoursInterval != nil && test.requests < 2000 {
 					t.Errorf("%s: interval of Nest: %v", l.Service.Name, l.SelfCoreHoursInterval)
 				}
+			}
+			want := fmt.Sprintf("not timed: %d of %d lines, with %d calls,", heavy, 3*services, heavy*test.requests/20)
+			if notes := strings.Join(table.Notes(fixture.Start), "\n"); strings.Contains(notes, want) != (heavy > 0) {
+				t.Errorf("no %q in %q", want, notes)
 			}
 		})
 	}
