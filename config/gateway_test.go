@@ -80,8 +80,11 @@ func TestAgentAndGatewayKnowEachOther(t *testing.T) {
 	gateway := start(t, "gateway.yaml", map[string]string{
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,
 	})
+	if err := refusal(t, gateway.grpc, &tls.Config{RootCAs: keys.pool, GetClientCertificate: others.show(t)}); err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
+		t.Errorf("with the agent's certificate: %v", err)
+	}
 	for _, a := range []struct{ cert, key, ca, said string }{
-		{others.cert, others.key, keys.ca, "remote error: tls: "},
+		{others.cert, others.key, keys.ca, "Exporting failed"}, // why, it may not hear: it writes before it reads
 		{keys.cert, keys.key, others.ca, "x509: certificate signed by unknown authority"},
 	} {
 		agent := start(t, "agent.yaml", map[string]string{
@@ -103,6 +106,22 @@ func TestAgentAndGatewayKnowEachOther(t *testing.T) {
 	if rows := storedRows(t, filepath.Join(gateway.dir, "corehour-warehouse")); !slices.Equal(rows, []string{"known test.f"}) {
 		t.Errorf("stored %q, want what no agent has sent", rows)
 	}
+}
+
+// refusal returns what a server says to a client that waits for it.
+func refusal(t *testing.T, address string, config *tls.Config) error {
+	t.Helper()
+	config.NextProtos = []string{"h2"}
+	conn, err := tls.Dial("tcp", address, config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	err = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	for buffer := make([]byte, 1024); err == nil; {
+		_, err = conn.Read(buffer)
+	}
+	return err
 }
 
 type keys struct {

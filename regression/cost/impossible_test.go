@@ -39,7 +39,7 @@ func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
 }
 
 // The sum is that of the entry's timed calls, of which those that took most were not timed. What many
-// calls say of another method stays all the same.
+// calls say of another method, or the only one, stays all the same.
 func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
@@ -53,8 +53,10 @@ func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 	call("a.Expression", methodspan.CallerEntry, 10, time.Millisecond)
 	call("a.Primary", "a.Expression", 1, 25*time.Millisecond)
 	call("a.Number", "a.Expression", 500, 4*time.Millisecond)
+	p.Counts("a.Once", fixture.Start, time.Minute, 1)
+	p.Call("a.Once", methodspan.CallerEntry, fixture.Start, 2*time.Second, 2*time.Second, 1, 1)
 	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
-	for name, want := range map[string]time.Duration{"a.Expression": 0, "a.Primary": 0, "a.Number": 4 * time.Second} {
+	for name, want := range map[string]time.Duration{"a.Expression": 0, "a.Primary": 0, "a.Number": 4 * time.Second, "a.Once": 2 * time.Second} {
 		near(t, name, methods[name].SelfCoreHours, want.Hours(), 1e-6)
 	}
 }

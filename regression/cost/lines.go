@@ -46,6 +46,12 @@ type lineSums struct {
 // same line, which may be the method itself, are left out: what they add to one they take off the other.
 type sampled struct{ calls, records float64 }
 
+// member is a method and the line that it is part of.
+type member struct {
+	*query.MethodCost
+	line *lineSums
+}
+
 // lines makes the lines that were asked for.
 func (b *builder) lines() {
 	if slices.Contains(b.By, ByCaller) {
@@ -63,13 +69,12 @@ func (b *builder) lines() {
 
 func (b *builder) methodLines() []Line {
 	g := newGrouper(b.By)
-	groupOf, methods := map[methodOf]query.Group{}, map[methodOf]*query.MethodCost{}
+	members := map[methodOf]member{}
 	groups := map[query.Group]*lineSums{}
 	var order []query.Group
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
 		key := g.of(m)
-		groupOf[keyOf(m)], methods[keyOf(m)] = key, m
 		s := groups[key]
 		if s == nil {
 			s = &lineSums{
@@ -82,6 +87,7 @@ func (b *builder) methodLines() []Line {
 			groups[key] = s
 			order = append(order, key)
 		}
+		members[keyOf(m)] = member{m, s}
 		s.addMethod(m)
 		if p := b.probed[keyOf(m)]; p != nil && m.N > 0 {
 			s.probes = s.probes.Add(p.errors)
@@ -95,18 +101,18 @@ func (b *builder) methodLines() []Line {
 	}
 	for i := range b.costs.Edges {
 		e := &b.costs.Edges[i]
-		callee, caller := methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}, methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}
-		m, from := methods[callee], methods[caller]
-		if m == nil {
+		callee, ok := members[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
+		if !ok {
 			continue
 		}
-		s, inside := groups[groupOf[callee]], from != nil && groupOf[caller] == groupOf[callee]
+		caller := members[methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}]
+		inside := caller.line == callee.line
 		if !inside { // what comes from outside of a group is its inclusive cost
-			s.inclusiveX += e.X
-			s.inclusiveUSD += e.USD
+			callee.line.inclusiveX += e.X
+			callee.line.inclusiveUSD += e.USD
 		}
-		if !inside || !(from.N > 0) {
-			s.addSampled(m, e)
+		if !inside || !(caller.N > 0) {
+			callee.line.addSampled(callee.MethodCost, e)
 		}
 	}
 	clusters := map[query.Group]query.GroupCost{}

@@ -112,7 +112,7 @@ func (r *Table) Notes(now time.Time) []string {
 	case withCPU == 0:
 		notes = append(notes, "only wall time was measured, so lines are ordered by it and no cost is known: for CPU time use corehour's SDK with a cpu_rate above 0")
 	}
-	if withCPU > 0 && untimed > 0 && !slices.Contains(r.By, ByCaller) {
+	if withCPU > 0 && untimed > 0 {
 		notes = append(notes, fmt.Sprintf("not timed: %d of %d lines, with %.0f calls, have no call with measured CPU: what they cost is in the self costs of their callers, or unattributed",
 			untimed, len(r.Lines()), untimedCalls))
 	}

@@ -136,7 +136,7 @@ func (b *builder) reconcile() {
 			estimates[i] = probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
 			if n := float64(m.Residuals.Count); n >= 2 {
 				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
-			} else { // the error of one that was chosen by chance is about as large as itself
+			} else if m.N > float64(m.CPUMeasured) { // of what chance chose once, the error is about as large
 				estimates[i].Variance = m.SelfX * m.SelfX
 			}
 		}

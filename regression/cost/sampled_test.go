@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // What a service costs is decided by the requests that were timed: what they call adds to one method what
 // it takes off another. Of a method that calls itself it is those calls that others made. However many
 // of the other calls were timed, and however cheap those are that were, few requests have no interval:
-// one in 20 is 20 times as expensive.
+// one in 20 is some 50 times as expensive.
 func TestFewRequestsDecideASum(t *testing.T) {
 	const services, root, nest, heavy = 40, 90 * time.Microsecond, 300 * time.Nanosecond, 5 * time.Millisecond
 	for _, test := range []struct {
@@ -108,5 +109,45 @@ func TestNoOutermostCallWasTimed(t *testing.T) {
 	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
 	if l := methods["a.Fib"]; l.SelfCoreHoursInterval != nil || !l.LowerBound {
 		t.Errorf("interval %v, lower bound %v", l.SelfCoreHoursInterval, l.LowerBound)
+	}
+}
+
+// Runs of seconds have intervals, and these hold what all calls cost as often as others do.
+func TestIntervalsOfSeconds(t *testing.T) {
+	const methods, rate = 100, 0.05
+	for _, seconds := range []int{3, 20, 60} {
+		length := time.Duration(seconds) * time.Second
+		r := rand.New(rand.NewPCG(11, uint64(seconds)))
+		p := fixture.NewProcess("1", "a", fixture.Start)
+		truth := map[string]time.Duration{}
+		for i := range methods {
+			name := fmt.Sprintf("a.M%d", i)
+			calls := 1000 * seconds
+			p.Counts(name, fixture.Start, length, int64(calls))
+			for c := range calls {
+				x := time.Duration(1e5 * lognormal(0.3)(r))
+				truth[name] += x
+				if r.Float64() < rate {
+					p.Call(name, methodspan.CallerEntry, fixture.Start.Add(length*time.Duration(c)/time.Duration(calls)), x, x, rate, 1)
+				}
+			}
+		}
+		_, lines := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+		held, width := 0, 0.0
+		for name, total := range truth {
+			i := lines[name].SelfCoreHoursInterval
+			if i == nil {
+				t.Fatalf("%d s: %s has no interval: %q", seconds, name, lines[name].Warning)
+			}
+			if i[0] <= total.Hours() && total.Hours() <= i[1] {
+				held++
+			}
+			width += (i[1] - i[0]) / total.Hours() / methods
+		}
+		records := float64(50 * seconds)
+		if sampling := 2 * 1.96 * math.Sqrt((math.Exp(0.09)-1)*(1-rate)/records); held < 90 || width > 1.25*sampling {
+			t.Errorf("%d s: %d of %d hold the truth; they are %.3f wide, by sampling %.3f", seconds, held, methods, width, sampling)
+		}
+		t.Logf("%d s: %d of %d intervals hold the truth; they are %.3f of the cost wide", seconds, held, methods, width)
 	}
 }

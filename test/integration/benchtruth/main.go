@@ -48,8 +48,8 @@ const (
 	// truthError is the error of what the twin says, as a share and in ns a call: the cost of a
 	// call in the midst of others is known to that.
 	truthError, callError = 0.02, 2.0
-	// costSlot is the length of a cluster in `corehour cost` of less than four minutes, and changeSlot
-	// what the few that `corehour regress` has of a method may be.
+	// costSlot is the length of a cluster in `corehour cost` of less than four minutes. changeSlot is longer,
+	// so that a change of which `corehour regress` has few clusters is judged by as few.
 	costSlot, changeSlot = time.Second, 10 * time.Second
 )
 
