@@ -1,0 +1,49 @@
+package cost
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/test/fixture"
+)
+
+// A method that costs less than what is not known of its probes has no figure, only what a call costs at
+// most. One that costs more has a figure, without the probe.
+func TestBelowResolution(t *testing.T) {
+	const inside, tiny, small = 30, 8, 270 // ns
+	const most = tiny + 1.96*inside        // the part inside is known within its own size
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Minute, time.Second, false).Process.Stats = []methodspan.Stat{
+		{Name: "probe.cpu.cost_ns", Value: 1500}, {Name: "probe.inside_ns", Value: inside},
+	}
+	for method, own := range map[string]time.Duration{"a.Tiny": tiny, "a.Small": small} {
+		p.Counts(method, fixture.Start, time.Minute, 20_000)
+		for i := range 200 {
+			p.Call(method, methodspan.CallerEntry, fixture.Start.Add(time.Duration(i)*300*time.Millisecond), inside+own, inside+own, 0.01, 1)
+		}
+	}
+	r, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	l := methods["a.Tiny"]
+	if !l.BelowResolution || l.SelfCoreHours != nil || l.SelfUSD != nil || l.SelfCoreHoursInterval != nil || l.ResolutionNS != math.Ceil(most) {
+		t.Errorf("below resolution %v, %v core hours in %v, at most %v ns", l.BelowResolution, l.SelfCoreHours, l.SelfCoreHoursInterval, l.ResolutionNS)
+	}
+	if l := methods["a.Small"]; l.BelowResolution {
+		t.Error("Small is below resolution")
+	} else {
+		near(t, "Small", l.SelfCoreHours, (20_000 * small * time.Nanosecond).Hours(), 1e-6)
+	}
+	var text bytes.Buffer
+	if err := r.Document(output.Text, View{Per: PerWindow, Zone: time.UTC, Now: fixture.Start}).Write(&text, output.Text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"below resolution (", "below resolution: 1 of the lines above"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
