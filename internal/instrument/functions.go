@@ -170,7 +170,10 @@ func linknames(file *ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, group := range file.Comments {
 		for _, c := range group.List {
-			if words := strings.Fields(c.Text); len(words) >= 2 && words[0] == "//go:linkname" {
+			if !strings.HasPrefix(c.Text, "//go:linkname ") {
+				continue
+			}
+			if words := strings.Fields(c.Text); len(words) >= 2 {
 				names[words[1]] = true
 			}
 		}

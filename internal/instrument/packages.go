@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/version"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,11 @@ func load(ctx context.Context, c *Command) (*program, error) {
 		args = append(args, "-test")
 	}
 	args = append(append(args, c.list...), "--")
-	text, err := output(ctx, append(args, c.patterns...)...)
+	list := exec.CommandContext(ctx, "go", append(args, c.patterns...)...)
+	if os.Getenv("GOGC") == "" {
+		list.Env = append(os.Environ(), "GOGC=400") // a quarter less CPU time for half more memory
+	}
+	text, err := outputOf(list)
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +141,17 @@ func inDir(dir string, args ...string) []string {
 
 // output runs the go command and returns what it prints.
 func output(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	return outputOf(exec.CommandContext(ctx, "go", args...))
+}
+
+func outputOf(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return nil, errors.New("the go command is not in PATH: install Go, or add its bin directory to PATH")
 		}
-		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+		return nil, fmt.Errorf("go %s: %w: %s", cmd.Args[1], err, strings.TrimSpace(stderr.String()))
 	}
 	return stdout.Bytes(), nil
 }
