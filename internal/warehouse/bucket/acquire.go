@@ -44,9 +44,11 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
 	}
 	// A start that was killed may have left it.
-	if err := os.RemoveAll(filepath.Join(m.opts.Directory, theirsDir)); err != nil {
+	apartDir := filepath.Join(m.opts.Directory, theirsDir)
+	if err := os.RemoveAll(apartDir); err != nil {
 		return err
 	}
+	defer os.RemoveAll(apartDir)
 	tree, err := m.tree()
 	if err != nil {
 		return err
@@ -72,42 +74,17 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		}
 	}
 	apart := other && m.writer != nil && head.Generation > found.Generation && (ahead || m.early != nil)
-	next := newMarker(m.store.Address())
-	if found != nil {
-		next.Owner = found.Owner
-	}
-	if head != nil {
-		next.Number, next.Generation = head.Number, head.Generation
-	}
-	next.Session = m.session
 	objects, err := m.store.list(ctx, "")
 	if err != nil {
 		return err
 	}
-	named := map[string]string{} // their checksums
 	theirs := &table.Tree{}
 	if head != nil && head.Manifest != "" {
-		dir := m.opts.Directory
-		if apart {
-			dir = filepath.Join(dir, theirsDir)
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-			defer os.RemoveAll(dir)
-		}
-		if theirs, err = m.pull(ctx, head, dir); err != nil {
+		if theirs, err = m.pullNewest(ctx, found, head, apart); err != nil {
 			return err
 		}
-		if apart {
-			if err := m.rebase(dir, theirs, found, head); err != nil {
-				return err
-			}
-		}
-		for _, o := range append(theirs.Manifests, theirs.Objects...) {
-			named[o.Path] = o.Checksum
-		}
-		next.Sequence, next.Committed = theirs.Sequence, theirs.Committed
 	}
+	next := m.nextMarker(found, head, theirs)
 	// The marker comes before the state of another: a directory that has a state but no
 	// marker would be taken for one with rows of its own. After a rebase it comes last,
 	// since it tells that what is older is in the bucket.
@@ -115,26 +92,70 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		return err
 	}
 	if theirs.Generation > local(tree) && !apart {
-		// A file of the same name that another has written in its place.
-		for _, o := range theirs.Objects {
-			if err := os.Remove(m.local(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		if err := table.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum); err != nil {
+		if err := m.replaceState(theirs, head); err != nil {
 			return err
 		}
 	}
 	m.marker = next
 	m.handed = addTakeover(head, theirs.Sequence, next.Owner)
-	clear(m.known)
-	clear(m.doomed)
 	m.agree(theirs)
 	// What the newest commit does not lead to was needed when it was made, at the
 	// latest.
 	since := time.Now()
 	if head != nil {
 		since = since.Add(-max(0, now.Sub(head.at)))
+	}
+	m.sort(objects, theirs, since)
+	return m.commitOurs(ctx, head, theirs)
+}
+
+// pullNewest brings what the newest commit names, next to what the directory has if that stays apart.
+func (m *Mirror) pullNewest(ctx context.Context, found *marker, head *bucketCommit, apart bool) (*table.Tree, error) {
+	if !apart {
+		return m.pull(ctx, head, m.opts.Directory)
+	}
+	dir := filepath.Join(m.opts.Directory, theirsDir)
+	theirs, err := m.pull(ctx, head, dir)
+	if err != nil {
+		return nil, err
+	}
+	return theirs, m.rebase(dir, theirs, found, head)
+}
+
+// nextMarker says what the directory has once it has the state of the newest commit.
+func (m *Mirror) nextMarker(found *marker, head *bucketCommit, theirs *table.Tree) marker {
+	next := newMarker(m.store.Address())
+	if found != nil {
+		next.Owner = found.Owner
+	}
+	if head != nil {
+		next.Number, next.Generation = head.Number, head.Generation
+		if head.Manifest != "" {
+			next.Sequence, next.Committed = theirs.Sequence, theirs.Committed
+		}
+	}
+	next.Session = m.session
+	return next
+}
+
+// replaceState makes the state of another that of the directory.
+func (m *Mirror) replaceState(theirs *table.Tree, head *bucketCommit) error {
+	// A file of the same name that another has written in its place.
+	for _, o := range theirs.Objects {
+		if err := os.Remove(m.local(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return table.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum)
+}
+
+// sort tells objects that the newest commit leads to from those that nobody needs since then.
+func (m *Mirror) sort(objects []listed, newest *table.Tree, since time.Time) {
+	clear(m.known)
+	clear(m.doomed)
+	named := map[string]string{} // their checksums
+	for _, o := range append(newest.Manifests, newest.Objects...) {
+		named[o.Path] = o.Checksum
 	}
 	for _, o := range objects {
 		if sum, ok := named[o.path]; ok {
@@ -143,11 +164,15 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 			m.doomed[o.path] = since
 		}
 	}
+}
+
+// commitOurs makes the prefix ours by a commit with the state of the newest one.
+func (m *Mirror) commitOurs(ctx context.Context, head *bucketCommit, theirs *table.Tree) error {
 	if head != nil && head.Session == m.session {
 		m.known[commitPath(head.Number)], m.newest = "", head
 		return nil // an attempt whose answer was lost
 	}
-	c := m.commit(next.Number+1, false)
+	c := m.commit(m.marker.Number+1, false)
 	if head != nil {
 		c.Generation, c.Manifest, c.Checksum = head.Generation, head.Manifest, head.Checksum
 		c.tree = theirs
