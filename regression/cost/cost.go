@@ -74,18 +74,6 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	if err != nil {
 		return nil, err
 	}
-	var assumed []query.AssumedCalls
-	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Assumed }) {
-		if assumed, err = w.Assumed(ctx, window, o.Filter); err != nil {
-			return nil, err
-		}
-	}
-	var merged []query.Service
-	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Others }) {
-		if merged, err = w.Merged(ctx, window, o.Filter); err != nil {
-			return nil, err
-		}
-	}
 	ask.TimeBucket = bucketFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
@@ -98,10 +86,8 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	b := newBuilder(r, o, costs, bills)
 	b.observe(bills)
 	b.await(pending)
-	b.assume(assumed)
-	for _, s := range merged {
-		b.know(s)
-		b.service[s].MayBeMerged = true
+	if err := b.readOthers(ctx, w, window, bills); err != nil {
+		return nil, err
 	}
 	if err := b.readWall(ctx, w, ask); err != nil {
 		return nil, err
@@ -125,6 +111,28 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 		r.setPercentiles(spreads)
 	}
 	return r, nil
+}
+
+// readOthers reads what is assumed of the spans of other SDKs, where there are any.
+func (b *builder) readOthers(ctx context.Context, w *query.Warehouse, window query.Window, bills []query.Bill) error {
+	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Assumed }) {
+		assumed, err := w.Assumed(ctx, window, b.options.Filter)
+		if err != nil {
+			return err
+		}
+		b.assume(assumed)
+	}
+	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Others }) {
+		merged, err := w.Merged(ctx, window, b.options.Filter)
+		if err != nil {
+			return err
+		}
+		for _, s := range merged {
+			b.know(s)
+			b.service[s].MayBeMerged = true
+		}
+	}
+	return nil
 }
 
 // bucketFor is the length of a cluster: long enough that what happens in one is

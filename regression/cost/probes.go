@@ -45,64 +45,67 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 		b.probed[keyOf(m)] = &probed{}
 	}
 	for at, all := range methods {
-		costs := table.Of(at.Service, at.version)
-		if !costs.Known() {
+		if costs := table.Of(at.Service, at.version); costs.Known() {
+			b.takeOff(costs, all, edges[at])
+		}
+	}
+}
+
+// takeOff takes what probes cost off the methods of one version and off what they call.
+func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges []*query.CostEdge) {
+	calls := make(map[string]float64, len(all))
+	for _, m := range all {
+		calls[m.Full] += m.Calls
+	}
+	var below []probecost.Edge
+	self := map[string]probecost.Calls{}
+	usd := map[string]float64{} // of callees
+	for _, e := range edges {
+		probes := probecost.Calls{CPU: e.TimedCPU, Wall: e.TimedWall, Counted: max(0, e.Calls-e.TimedCPU-e.TimedWall)}
+		below = append(below, probecost.Edge{Caller: e.Caller, Callee: e.Callee, Calls: e.Calls, Probes: probes})
+		probes.Own, probes.Waits = -e.N, -e.Waits
+		self[e.Caller] = self[e.Caller].Add(probes)
+		usd[e.Caller] += e.USD
+	}
+	whole := probecost.Below(below, calls)
+	for _, m := range all {
+		if !(m.N > 0) {
 			continue
 		}
-		calls := make(map[string]float64, len(all))
-		for _, m := range all {
-			calls[m.Full] += m.Calls
+		n := self[m.Full].Add(probecost.Calls{Own: m.N, Waits: m.Waits})
+		price, unpriced := 0.0, 0.0
+		if m.X > 0 {
+			price = max(0, m.SelfUSD+usd[m.Full]) / m.X
 		}
-		var below []probecost.Edge
-		self := map[string]probecost.Calls{}
-		usd := map[string]float64{} // of callees
-		for _, e := range edges[at] {
-			probes := probecost.Calls{CPU: e.TimedCPU, Wall: e.TimedWall, Counted: max(0, e.Calls-e.TimedCPU-e.TimedWall)}
-			below = append(below, probecost.Edge{Caller: e.Caller, Callee: e.Callee, Calls: e.Calls, Probes: probes})
-			probes.Own, probes.Waits = -e.N, -e.Waits
-			self[e.Caller] = self[e.Caller].Add(probes)
-			usd[e.Caller] += e.USD
+		if m.SelfX != 0 {
+			unpriced = min(1, max(0, m.SelfUnpricedX/m.SelfX))
 		}
-		whole := probecost.Below(below, calls)
-		for _, m := range all {
-			if !(m.N > 0) {
-				continue
-			}
-			n := self[m.Full].Add(probecost.Calls{Own: m.N, Waits: m.Waits})
-			price, unpriced := 0.0, 0.0
-			if m.X > 0 {
-				price = max(0, m.SelfUSD+usd[m.Full]) / m.X
-			}
-			if m.SelfX != 0 {
-				unpriced = min(1, max(0, m.SelfUnpricedX/m.SelfX))
-			}
-			off := costs.Of(n)
-			m.SelfX -= off
-			m.SelfUSD -= off * price
-			m.SelfUnpricedX -= off * unpriced
-			inclusive := whole[m.Full]
-			inclusive.Own += m.N
-			inclusive.Waits = m.Waits
-			m.X = max(0, m.X-costs.Of(inclusive))
-			withoutWaits := inclusive
-			withoutWaits.Waits = 0
-			m.WallX = max(0, m.WallX-costs.Of(withoutWaits)*m.WallN/m.N)
-			m.BothX = max(0, m.BothX-costs.Of(withoutWaits))
-			b.probed[keyOf(m)].errors = costs.Errors(n)
+		off := costs.Of(n)
+		m.SelfX -= off
+		m.SelfUSD -= off * price
+		m.SelfUnpricedX -= off * unpriced
+		inclusive := whole[m.Full]
+		inclusive.Own += m.N
+		inclusive.Waits = m.Waits
+		m.X = max(0, m.X-costs.Of(inclusive))
+		withoutWaits := inclusive
+		withoutWaits.Waits = 0
+		m.WallX = max(0, m.WallX-costs.Of(withoutWaits)*m.WallN/m.N)
+		m.BothX = max(0, m.BothX-costs.Of(withoutWaits))
+		b.probed[keyOf(m)].errors = costs.Errors(n)
+	}
+	for _, e := range edges {
+		n := probecost.Calls{}
+		if calls[e.Callee] > 0 {
+			n = whole[e.Callee].Times(e.Calls / calls[e.Callee])
 		}
-		for _, e := range edges[at] {
-			n := probecost.Calls{}
-			if calls[e.Callee] > 0 {
-				n = whole[e.Callee].Times(e.Calls / calls[e.Callee])
-			}
-			n.Own, n.Waits = n.Own+e.N, e.Waits
-			left := 0.0
-			if e.X > 0 {
-				left = max(0, 1-costs.Of(n)/e.X)
-			}
-			e.X *= left
-			e.USD *= left
+		n.Own, n.Waits = n.Own+e.N, e.Waits
+		left := 0.0
+		if e.X > 0 {
+			left = max(0, 1-costs.Of(n)/e.X)
 		}
+		e.X *= left
+		e.USD *= left
 	}
 }
 

@@ -25,6 +25,34 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		// A slow host makes no more calls.
 		Spreads: Spreads{Hosts: Spread{1e-8, hostsPriorDF}, Processes: Spread{callsPrior * callsPrior, betweenPriorDF}},
 	}
+	callers := d.addPairs(x)
+	if len(callers) == 0 {
+		return nil, nil
+	}
+	y, err := newIndex(d, o)
+	if err != nil {
+		return nil, err
+	}
+	copy(y.warm, x.warm)
+	y.processBuckets = x.processBuckets
+	pairs := compare(y, newStandard(y), nil)
+	for i := range pairs {
+		pairs[i].decide, pairs[i].tails = []statistic{cost}, nil
+		pairs[i].caller, pairs[i].verdict.Caller = callers[i], callers[i]
+	}
+	differ := differences(y, hostEffects{}, pairs)
+	differ.hosts = Spread{} // a slow host makes no more calls
+	for i := range pairs {
+		if pairs[i].estimate(differ, o, o.Inflation); pairs[i].verdict.State == NotProven {
+			pairs[i].inferAlone("", differ, o)
+		}
+	}
+	return pairs, nil
+}
+
+// addPairs makes a method of each pair of a caller and what it calls, whose cost is how often the
+// caller calls it, and returns the pairs' callers.
+func (d *Deployment) addPairs(x *index) (callers []string) {
 	type key struct{ instance, bucket int32 }
 	calls := map[int32]map[key][2]float64{} // of a method: calls, records
 	position := map[string]int32{}
@@ -40,7 +68,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		}
 	}
 	if len(calls) == 0 { // no caller was measured itself
-		return nil, nil
+		return nil
 	}
 	for i := range x.cells {
 		c := &x.cells[i]
@@ -50,7 +78,6 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		}
 	}
 	number := map[pair]int32{}
-	var callers []string // of the pairs
 	for i := range x.cells {
 		c := &x.cells[i]
 		caller := callerMethod[c.Caller]
@@ -74,25 +101,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 			Records: math.Min(c.Timed, of[1]), Weight: of[0], Sum: c.Calls, Capped: c.Calls, Log: of[0] * math.Log(c.Calls/of[0]),
 		})
 	}
-	y, err := newIndex(d, o)
-	if err != nil {
-		return nil, err
-	}
-	copy(y.warm, x.warm)
-	y.processBuckets = x.processBuckets
-	pairs := compare(y, newStandard(y), nil)
-	for i := range pairs {
-		pairs[i].decide, pairs[i].tails = []statistic{cost}, nil
-		pairs[i].caller, pairs[i].verdict.Caller = callers[i], callers[i]
-	}
-	differ := differences(y, hostEffects{}, pairs)
-	differ.hosts = Spread{} // a slow host makes no more calls
-	for i := range pairs {
-		if pairs[i].estimate(differ, o, o.Inflation); pairs[i].verdict.State == NotProven {
-			pairs[i].inferAlone("", differ, o)
-		}
-	}
-	return pairs, nil
+	return callers
 }
 
 // made reports whether calls are known to have been made.

@@ -27,56 +27,89 @@ var sdkLosses = []string{
 	"cpu.untrusted", "cpu.unavailable",
 }
 
+// answers are what the warehouse says, for accounts to be made of.
+type answers struct {
+	duplicates []query.Duplicate
+	once       bool // rows that are stored twice are left out
+	accounts   []query.Account
+	stocks     []query.Stock
+	merged     map[query.Service]bool
+	impossible []query.Impossible
+	excess     []query.Excess
+	fresh      []query.Freshness
+}
+
+func ask(ctx context.Context, w *query.Warehouse, filter query.Filter) (a answers, err error) {
+	window := w.Window
+	if a.duplicates, err = w.Duplicates(ctx, filter); err != nil {
+		return a, err
+	}
+	a.once = len(a.duplicates) > 0 && w.InFiles()
+	if a.accounts, err = w.Accounts(ctx, window, filter, a.once); err != nil {
+		return a, err
+	}
+	if a.stocks, err = w.Stocks(ctx, window, filter); err != nil {
+		return a, err
+	}
+	a.merged = map[query.Service]bool{}
+	if slices.ContainsFunc(a.stocks, func(s query.Stock) bool { return s.ForeignRows > 0 }) {
+		all, err := w.Merged(ctx, window, filter)
+		if err != nil {
+			return a, err
+		}
+		for _, s := range all {
+			a.merged[s] = true
+		}
+	}
+	if a.impossible, err = w.Impossible(ctx, window, filter); err != nil {
+		return a, err
+	}
+	if a.excess, err = w.MeasuredAboveCounted(ctx, window, filter, a.once); err != nil {
+		return a, err
+	}
+	a.fresh, err = w.FreshnessByRoot(ctx, window, filter)
+	return a, err
+}
+
 // Check makes the report about the processes that were seen in the window that the
 // warehouse was opened with, and reads no other dates than those it touches. An
 // account that goes beyond them is made of what is between two of the process's rows.
 func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now time.Time) (*Accounts, error) {
-	window := w.Window
+	a, err := ask(ctx, w, filter)
+	if err != nil {
+		return nil, err
+	}
 	r := &Accounts{
-		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation, Files: len(w.Files),
+		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation,
 		Warehouses: []Warehouse{}, Services: []Service{}, Processes: []Process{}, Faults: []string{},
 		Losses: Losses{DeadProcess: []DeadProcess{}, DuplicateItems: []query.Duplicate{}, SDK: map[string]float64{}},
 	}
+	r.describe(w, a.fresh)
+	firstDate, _ := w.RawFrom()
+	r.leaveOut(a.stocks, w.RolledUpTo(), firstDate)
+	if err := r.addProcesses(ctx, w, filter, a.accounts, now, a.once); err != nil {
+		return nil, err
+	}
+	r.addServices(&a)
+	for i := range r.Processes {
+		r.Losses.addProcess(&r.Processes[i])
+	}
+	for _, d := range a.duplicates {
+		r.Losses.DuplicateRows += d.Surplus
+		r.Losses.DuplicateRowsOfOthers += d.OtherCollectors
+	}
+	r.Losses.DuplicateItems = append(r.Losses.DuplicateItems, a.duplicates[:min(len(a.duplicates), maxDuplicateItems)]...)
+	r.judge()
+	return r, nil
+}
+
+// describe says what was read, and how soon rows could be.
+func (r *Accounts) describe(w *query.Warehouse, fresh []query.Freshness) {
 	for i := range w.Files {
 		r.Rows += w.Files[i].Rows
 	}
-	if !w.InFiles() {
-		r.Files = 0
-	}
-	duplicates, err := w.Duplicates(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	once := len(duplicates) > 0 && w.InFiles()
-	accounts, err := w.Accounts(ctx, window, filter, once)
-	if err != nil {
-		return nil, err
-	}
-	stocks, err := w.Stocks(ctx, window, filter)
-	if err != nil {
-		return nil, err
-	}
-	merged := map[query.Service]bool{}
-	if slices.ContainsFunc(stocks, func(s query.Stock) bool { return s.ForeignRows > 0 }) {
-		all, err := w.Merged(ctx, window, filter)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range all {
-			merged[s] = true
-		}
-	}
-	impossible, err := w.Impossible(ctx, window, filter)
-	if err != nil {
-		return nil, err
-	}
-	excess, err := w.MeasuredAboveCounted(ctx, window, filter, once)
-	if err != nil {
-		return nil, err
-	}
-	fresh, err := w.FreshnessByRoot(ctx, window, filter)
-	if err != nil {
-		return nil, err
+	if w.InFiles() {
+		r.Files = len(w.Files)
 	}
 	r.FreshnessP99Seconds, r.FreshnessNote = freshness(query.Slowest(fresh))
 	for i := range w.Roots {
@@ -85,56 +118,43 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 		part.FreshnessP99Seconds, part.FreshnessNote = freshness(fresh[i])
 		r.Warehouses = append(r.Warehouses, part)
 	}
+}
+
+// addServices adds up what is known of each service, its processes last.
+func (r *Accounts) addServices(a *answers) {
 	services := map[query.Service]*Service{}
-	for _, s := range stocks {
-		entry := &Service{
-			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, AssumedCalls: s.AssumedCalls, VersionlessRows: s.VersionlessRows, ConflictingBatches: s.ConflictingBatches,
-			NewestRow: &s.Last, MayBeMerged: merged[s.Service],
+	of := func(s query.Service) *Service {
+		if services[s] == nil {
+			services[s] = &Service{Service: s}
 		}
+		return services[s]
+	}
+	for _, s := range a.stocks {
+		entry := of(s.Service)
+		entry.Rows, entry.ForeignRows, entry.ForeignCalls, entry.AssumedCalls = s.Rows, s.ForeignRows, s.ForeignCalls, s.AssumedCalls
+		entry.VersionlessRows, entry.ConflictingBatches = s.VersionlessRows, s.ConflictingBatches
+		entry.NewestRow, entry.MayBeMerged = &s.Last, a.merged[s.Service]
 		if r.NewestRow == nil || s.Last.After(*r.NewestRow) {
 			r.NewestRow = &s.Last
 		}
 		if s.MeasurementRows > 0 {
 			entry.UnpricedShare = float64(s.UnpricedRows) / float64(s.MeasurementRows)
 		}
-		services[s.Service] = entry
 	}
-	for _, i := range impossible {
-		if services[i.Service] == nil {
-			services[i.Service] = &Service{Service: i.Service}
-		}
-		services[i.Service].ImpossibleRows = i.Rows
+	for _, i := range a.impossible {
+		of(i.Service).ImpossibleRows = i.Rows
 	}
-	for _, e := range excess {
-		if services[e.Service] == nil {
-			services[e.Service] = &Service{Service: e.Service}
-		}
-		services[e.Service].MeasuredAboveCounted = e.Measured
-	}
-	firstDate, _ := w.RawFrom()
-	r.leaveOut(stocks, w.RolledUpTo(), firstDate)
-	if err := r.addProcesses(ctx, w, filter, accounts, now, once); err != nil {
-		return nil, err
+	for _, e := range a.excess {
+		of(e.Service).MeasuredAboveCounted = e.Measured
 	}
 	for i := range r.Processes {
 		p := &r.Processes[i]
-		if services[p.Service] == nil {
-			services[p.Service] = &Service{Service: p.Service}
-		}
-		services[p.Service].addProcess(p)
-		r.Losses.addProcess(p)
+		of(p.Service).addProcess(p)
 	}
 	for _, s := range services {
 		r.Services = append(r.Services, *s)
 	}
 	slices.SortFunc(r.Services, func(a, b Service) int { return cmp.Compare(a.String(), b.String()) })
-	for _, d := range duplicates {
-		r.Losses.DuplicateRows += d.Surplus
-		r.Losses.DuplicateRowsOfOthers += d.OtherCollectors
-	}
-	r.Losses.DuplicateItems = append(r.Losses.DuplicateItems, duplicates[:min(len(duplicates), maxDuplicateItems)]...)
-	r.judge()
-	return r, nil
 }
 
 // addProcesses closes the accounts of processes.

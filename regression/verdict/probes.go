@@ -21,26 +21,14 @@ type probedMethod struct {
 	errors          probecost.Errors
 }
 
-// subtractProbes takes out of every method's time what the probes of its own and of the calls
-// below it cost: a change of rates, or of the number of small calls, would look like a
-// change of the method. A difference between the versions that is within what is not known of
-// the probes' costs is none: the head is moved towards the base by as much, in either
-// direction.
-func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) judge.Side, p Pair) {
-	costs := [2]probecost.Costs{
-		judge.Base: table.Of(p.Service, p.Base.Version),
-		judge.Head: table.Of(p.Service, p.Head.Version),
-	}
-	if !costs[judge.Base].Known() && !costs[judge.Head].Known() {
-		return
-	}
-	if !costs[judge.Base].CountsWaits || !costs[judge.Head].CountsWaits { // the other one would seem to improve
-		costs[judge.Base].Wait, costs[judge.Head].Wait = probecost.Figure{}, probecost.Figure{}
-	}
-	type place struct {
-		side   judge.Side
-		bucket int64
-	}
+// place is where the probes below a call are alike.
+type place struct {
+	side   judge.Side
+	bucket int64
+}
+
+// probesBelow counts the probes of a call of each method and of all that it calls, by place.
+func probesBelow(cells []query.Cell, sideOf func(int) judge.Side) map[place]map[string]probecost.Calls {
 	type at struct {
 		calls map[string]float64 // of a method
 		edges []probecost.Edge
@@ -72,6 +60,26 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 			}
 		}
 	}
+	return perCall
+}
+
+// subtractProbes takes out of every method's time what the probes of its own and of the calls
+// below it cost: a change of rates, or of the number of small calls, would look like a
+// change of the method. A difference between the versions that is within what is not known of
+// the probes' costs is none: the head is moved towards the base by as much, in either
+// direction.
+func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) judge.Side, p Pair) {
+	costs := [2]probecost.Costs{
+		judge.Base: table.Of(p.Service, p.Base.Version),
+		judge.Head: table.Of(p.Service, p.Head.Version),
+	}
+	if !costs[judge.Base].Known() && !costs[judge.Head].Known() {
+		return
+	}
+	if !costs[judge.Base].CountsWaits || !costs[judge.Head].CountsWaits { // the other one would seem to improve
+		costs[judge.Base].Wait, costs[judge.Head].Wait = probecost.Figure{}, probecost.Figure{}
+	}
+	perCall := probesBelow(cells, sideOf)
 	methods := map[string]*[2]probedMethod{}
 	for i := range cells {
 		c := &cells[i]
