@@ -23,6 +23,11 @@ func (c *config) fromEnvironment() {
 	})
 	c.set("service.name", os.Getenv("OTEL_SERVICE_NAME"))
 
+	c.sendingFromEnvironment()
+	c.measuringFromEnvironment()
+}
+
+func (c *config) sendingFromEnvironment() {
 	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", export.TracesPath, false)
 	c.endpoints("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", false) // by the standard, taken as it is
 	c.endpoints("COREHOUR_ENDPOINTS", export.TracesPath, true)
@@ -41,56 +46,73 @@ func (c *config) fromEnvironment() {
 		cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE")),
 		cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_KEY")), messages.Logf)
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
-		if value := os.Getenv(name); value != "" {
-			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 || ms > int(longestTimeout/time.Millisecond) {
-				messages.Logf("%s is left out: must be a positive number of milliseconds, a day's at most, found %q", name, value)
-			} else {
+		variable(name, "a positive number of milliseconds, a day's at most", func(value string) bool {
+			ms, err := strconv.Atoi(value)
+			valid := err == nil && ms > 0 && ms <= int(longestTimeout/time.Millisecond)
+			if valid {
 				c.timeout = time.Duration(ms) * time.Millisecond
 			}
-		}
+			return valid
+		})
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_COMPRESSION", "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION"} {
-		switch value := os.Getenv(name); value {
-		case "":
-		case "gzip", "none":
-			c.compression = value
-		default:
-			messages.Logf("%s is left out: must be gzip or none, found %q", name, value)
+		variable(name, "gzip or none", func(value string) bool {
+			valid := value == "gzip" || value == "none"
+			if valid {
+				c.compression = value
+			}
+			return valid
+		})
+	}
+	variable("COREHOUR_EXPORT", "otlp or stderr", func(value string) bool {
+		stderr := strings.EqualFold(value, "stderr")
+		if stderr {
+			c.writer = os.Stderr
 		}
-	}
+		return stderr || strings.EqualFold(value, "otlp")
+	})
+}
 
-	if strings.EqualFold(os.Getenv("COREHOUR_EXPORT"), "stderr") {
-		c.writer = os.Stderr
-	} else if value := os.Getenv("COREHOUR_EXPORT"); value != "" && !strings.EqualFold(value, "otlp") {
-		messages.Logf("COREHOUR_EXPORT is left out: must be otlp or stderr, found %q", value)
-	}
-	if value := os.Getenv("COREHOUR_SAMPLE"); strings.EqualFold(value, "off") {
-		c.defaults.mode = Off
-	} else if value != "" {
+func (c *config) measuringFromEnvironment() {
+	variable("COREHOUR_SAMPLE", "off or within 0 and 1", func(value string) bool {
+		if strings.EqualFold(value, "off") {
+			c.defaults.mode = Off
+			return true
+		}
 		rate, err := strconv.ParseFloat(value, 64)
-		if err != nil || shareFault("", rate) != "" {
-			messages.Logf("COREHOUR_SAMPLE is left out: must be off or within 0 and 1, found %q", value)
-		} else {
+		valid := err == nil && shareFault("", rate) == ""
+		if valid {
 			c.defaults.rate = rate
 		}
-	}
-	switch value := os.Getenv("COREHOUR_CPU"); {
-	case value == "":
-	case strings.EqualFold(value, "on"):
-		c.cpu = cpuOn
-	case strings.EqualFold(value, "off"):
-		c.cpu = cpuOff
-	default:
-		messages.Logf("COREHOUR_CPU is left out: must be on or off, found %q", value)
-	}
-	if value := os.Getenv("COREHOUR_INTERVAL"); value != "" {
-		if interval, err := time.ParseDuration(value); err != nil || !isInterval(interval) {
-			messages.Logf("COREHOUR_INTERVAL is left out: must be a duration such as 10s that divides a minute, 1s at least, found %q", value)
-		} else {
+		return valid
+	})
+	variable("COREHOUR_CPU", "on or off", func(value string) bool {
+		switch {
+		case strings.EqualFold(value, "on"):
+			c.cpu = cpuOn
+		case strings.EqualFold(value, "off"):
+			c.cpu = cpuOff
+		default:
+			return false
+		}
+		return true
+	})
+	variable("COREHOUR_INTERVAL", "a duration such as 10s that divides a minute, 1s at least", func(value string) bool {
+		interval, err := time.ParseDuration(value)
+		valid := err == nil && isInterval(interval)
+		if valid {
 			c.interval = interval
 		}
-	}
+		return valid
+	})
 	c.methodFile = os.Getenv("COREHOUR_METHODS")
+}
+
+// variable reads one that is set. What is not valid is left out.
+func variable(name, want string, read func(value string) (valid bool)) {
+	if value := os.Getenv(name); value != "" && !read(value) {
+		messages.Logf("%s is left out: must be %s, found %q", name, want, value)
+	}
 }
 
 // endpoints reads a variable that holds one base URL, or several after commas.
