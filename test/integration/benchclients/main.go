@@ -95,12 +95,6 @@ func runBenchmark(ctx context.Context, bin, out string, families []string, durat
 			begin := time.Now()
 			s := stage{matrixCell: c, bin: bin, dir: filepath.Join(dir, strings.ReplaceAll(c.name, " ", "-")), duration: duration}
 			outcomes[i].scores, outcomes[i].err = s.play(ctx)
-			if n := slices.IndexFunc(outcomes[i].scores, score.missed); n >= 0 {
-				// Next to other work three processes may differ by more than their version does.
-				fmt.Fprintf(os.Stderr, "%s is played again: %s\n", c.name, strings.Join(outcomes[i].scores[n].wrong, "; "))
-				s = stage{matrixCell: c, bin: bin, dir: s.dir + "-again", duration: duration}
-				outcomes[i].scores, outcomes[i].err = s.play(ctx)
-			}
 			fmt.Fprintf(os.Stderr, "%s: %.0f s\n", c.name, time.Since(begin).Seconds())
 		})
 	}

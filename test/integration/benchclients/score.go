@@ -135,9 +135,6 @@ func (s *stage) compare(result *score, of service, rows []row) {
 	}
 }
 
-// missed reports whether the method that became slower is all that was not found.
-func (s score) missed() bool { return s.judged && s.found == 0 && s.others == 0 && len(s.wrong) == 1 }
-
 // regress runs corehour regress: which method became slower.
 func (s *stage) regress(ctx context.Context, result *score, of service, c harness.Command) error {
 	found, err := c.Regress(ctx, "--service", of.name, "--base", before, "--head", after, "--metric", "wall", "--slot", "1s", "--warm-up", "0s")
