@@ -46,6 +46,16 @@ type lineSums struct {
 // same line, which may be the method itself, are left out: what they add to one they take off the other.
 type sampled struct{ calls, records float64 }
 
+// chance reports whether some of the calls were not timed.
+func (s *lineSums) chance() bool {
+	for _, m := range s.sampled {
+		if m.calls > m.records {
+			return true
+		}
+	}
+	return false
+}
+
 // member is a method and the line that it is part of.
 type member struct {
 	*query.MethodCost
@@ -191,7 +201,11 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 	}
 	l.Reconciled = s.reconciled
 	total, interval, known := e.Residuals.HallInterval(s.selfX, level)
-	below := l.resolve(s, total.SE)
+	sampling := total.SE
+	if !known && s.chance() {
+		sampling = math.Inf(1)
+	}
+	below := l.resolve(s, sampling)
 	if !below || s.x/s.n > l.ResolutionNS {
 		if method {
 			l.CPUNSPerCall = pointer(s.x / s.n)

@@ -185,7 +185,7 @@ const normal95 = 1.96
 func (l *Line) resolve(s *lineSums, sampling float64) (below bool) {
 	probes := s.probes.SE()
 	l.ResolutionNS = math.Ceil(normal95 * probes / s.n)
-	l.BelowResolution = probes > 0 && s.selfX <= normal95*probes && sampling <= probes
+	l.BelowResolution = probes > 0 && math.Abs(s.selfX) <= normal95*probes && sampling <= probes
 	if l.BelowResolution {
 		l.ResolutionNS = math.Ceil((max(0, s.selfX) + normal95*math.Hypot(probes, sampling)) / s.n)
 	}

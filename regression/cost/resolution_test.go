@@ -9,6 +9,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/test/fixture"
 )
 
@@ -44,6 +45,32 @@ func TestBelowResolution(t *testing.T) {
 	for _, want := range []string{"below resolution (", "below resolution: 1 of the lines above"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
+
+// A figure that chance decides is no upper bound: one cheap call that was timed says nothing of the
+// others, and a sum far below zero is not small.
+func TestWhatIsNotKnownIsNotBelowResolution(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Minute, time.Second, false).Process.Stats = []methodspan.Stat{
+		{Name: "probe.cpu.cost_ns", Value: 1500}, {Name: "probe.inside_ns", Value: 30},
+	}
+	for method, rate := range map[string]float64{"a.Once": 1, "a.Seldom": 0.01} {
+		p.Counts(method, fixture.Start, time.Minute, int64(1/rate))
+		p.Call(method, methodspan.CallerEntry, fixture.Start.Add(time.Second), 40, 40, rate, 1)
+	}
+	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	if l := methods["a.Once"]; !l.BelowResolution {
+		t.Error("Once, all of whose calls are timed, is not below resolution")
+	}
+	if l := methods["a.Seldom"]; l.BelowResolution || !l.Uncertain {
+		t.Errorf("Seldom: below resolution %v, at most %v ns, uncertain %v", l.BelowResolution, l.ResolutionNS, l.Uncertain)
+	}
+	unsure := probecost.Costs{CPU: probecost.Figure{Mean: 100, SE: 30}}.Errors(probecost.Calls{CPU: 100})
+	for selfX, want := range map[float64]bool{1000: true, -1000: true, 1e6: false, -1e6: false} {
+		if below := (&Line{}).resolve(&lineSums{n: 1000, selfX: selfX, probes: unsure}, 0); below != want {
+			t.Errorf("%v ns, of which probes may be %v: below resolution %v", selfX, 1.96*unsure.SE(), below)
 		}
 	}
 }

@@ -15,10 +15,10 @@ const atLeast = 0.05
 // knownBy is how many standard errors of the probes' cost a change must exceed to count.
 const knownBy = 2
 
-// probedMethod adds up a method over one version.
+// probedMethod adds up a method over one version, without the cost of probes.
 type probedMethod struct {
-	calls, ns, left float64 // left is ns without the cost of probes
-	errors          probecost.Errors
+	calls, sum, capped, logs float64
+	errors                   probecost.Errors
 }
 
 // place is where the probes below a call are alike.
@@ -67,7 +67,8 @@ func probesBelow(cells []query.Cell, sideOf func(int) judge.Side) map[place]map[
 // below it cost: a change of rates, or of the number of small calls, would look like a
 // change of the method. A difference between the versions that is within what is not known of
 // the probes' costs is none: the head is moved towards the base by as much, in either
-// direction.
+// direction. Each statistic is moved by what it differs by itself: a rare expensive call changes
+// the mean and not what the others cost.
 func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) judge.Side, p Pair) {
 	costs := [2]probecost.Costs{
 		judge.Base: table.Of(p.Service, p.Base.Version),
@@ -85,30 +86,34 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 		c := &cells[i]
 		side := sideOf(c.Member)
 		n := probesOf(c, perCall[place{side, c.TimeBucket}])
+		if off := costs[side].Of(n); off != 0 && c.Sum > 0 {
+			left := max(atLeast, 1-off/c.Sum)
+			c.Sum *= left
+			c.Capped *= left
+			c.Log += c.Weight * math.Log(left)
+		}
 		m := methods[c.Full]
 		if m == nil {
 			m = &[2]probedMethod{}
 			methods[c.Full] = m
 		}
 		m[side].calls += c.Weight
-		m[side].ns += c.Sum
-		m[side].left += max(atLeast*c.Sum, c.Sum-costs[side].Of(n))
+		m[side].sum += c.Sum
+		m[side].capped += c.Capped
+		m[side].logs += c.Log
 		m[side].errors = m[side].errors.Add(costs[side].Errors(n))
 	}
+	moves := make(map[string]move, len(methods))
+	for full, m := range methods {
+		moves[full] = unsure(m)
+	}
 	for i := range cells {
-		c := &cells[i]
-		side := sideOf(c.Member)
-		off := costs[side].Of(probesOf(c, perCall[place{side, c.TimeBucket}]))
-		if side == judge.Head {
-			off += c.Weight * unsure(methods[c.Full])
+		if c := &cells[i]; sideOf(c.Member) == judge.Head {
+			by := moves[c.Full]
+			c.Sum = max(atLeast*c.Sum, c.Sum-c.Weight*by.sum)
+			c.Capped = max(atLeast*c.Capped, c.Capped-c.Weight*by.capped)
+			c.Log -= c.Weight * by.log
 		}
-		if off == 0 || !(c.Sum > 0) {
-			continue
-		}
-		left := max(atLeast, 1-off/c.Sum)
-		c.Sum *= left
-		c.Capped *= left
-		c.Log += c.Weight * math.Log(left)
 	}
 }
 
@@ -119,17 +124,27 @@ func probesOf(c *query.Cell, perCall map[string]probecost.Calls) probecost.Calls
 	return n
 }
 
-// unsure returns the part of the difference between the versions, in ns a call, that the
-// uncertain costs of probes may have made.
-func unsure(m *[2]probedMethod) float64 {
+// move is what is taken off each call of the head: ns, ns, and of its logarithm.
+type move struct{ sum, capped, log float64 }
+
+// unsure returns the part of the differences between the versions that the uncertain costs of
+// probes may have made.
+func unsure(m *[2]probedMethod) move {
 	base, head := &m[judge.Base], &m[judge.Head]
 	if !(base.calls > 0) || !(head.calls > 0) {
-		return 0
+		return move{}
 	}
 	var difference probecost.Errors // of one program: what both versions have cancels
 	for i := range difference {
 		difference[i] = head.errors[i]/head.calls - base.errors[i]/base.calls
 	}
 	most := knownBy * difference.SE()
-	return min(most, max(-most, head.left/head.calls-base.left/base.calls))
+	within := func(low, value, high float64) float64 { return min(high, max(low, value)) }
+	level := head.logs / head.calls
+	share := most / math.Exp(level) // of the typical call
+	return move{
+		sum:    within(-most, head.sum/head.calls-base.sum/base.calls, most),
+		capped: within(-most, head.capped/head.calls-base.capped/base.calls, most),
+		log:    within(-math.Log1p(share), level-base.logs/base.calls, -math.Log(max(atLeast, 1-share))),
+	}
 }

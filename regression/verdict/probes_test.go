@@ -95,3 +95,34 @@ func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {
 		}
 	}
 }
+
+// A rare expensive call of the base makes its mean higher, and less sure by what it waited. The
+// calls that did not change are moved by neither: the typical call and the capped one cost the same.
+func TestARareExpensiveCallMovesNoOther(t *testing.T) {
+	const calls, typical = 10_000, 60.0
+	for name, rare := range map[string][2]float64{"in the base": {4e6, 0}, "in the head": {0, 4e6}} {
+		stats := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300, "probe.wait_ns": 15_000, "probe.wait.spread_ns": 15_000}
+		var processes []query.ProcessStats
+		var cells []query.Cell
+		for side, extra := range rare {
+			processes = append(processes, query.ProcessStats{Version: [2]string{"1", "2"}[side], Stats: stats})
+			c := query.Cell{
+				Full: "m", Member: side, Records: 100, Weight: calls, Calls: calls, TimedCPU: 100,
+				Sum: typical*calls + extra, Capped: typical * calls, Log: math.Log(typical) * calls,
+			}
+			if extra > 0 {
+				c.Waits = 100
+			}
+			cells = append(cells, c)
+		}
+		pair := Pair{Base: Deployment{Version: "1"}, Head: Deployment{Version: "2"}}
+		subtractProbes(probecost.TableOf(processes), cells, func(member int) judge.Side { return judge.Side(member) }, pair)
+		base, head := cells[0], cells[1]
+		if change := head.Capped/base.Capped - 1; math.Abs(change) > 0.001 {
+			t.Errorf("%s: the capped cost changes by %+.1f%%", name, 100*change)
+		}
+		if change := math.Expm1((head.Log - base.Log) / calls); math.Abs(change) > 0.001 {
+			t.Errorf("%s: the typical call changes by %+.1f%%", name, 100*change)
+		}
+	}
+}
