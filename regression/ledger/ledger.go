@@ -130,10 +130,11 @@ func (r *Accounts) addServices(a *answers) {
 		return services[s]
 	}
 	for _, s := range a.stocks {
-		entry := of(s.Service)
-		entry.Rows, entry.ForeignRows, entry.ForeignCalls, entry.AssumedCalls = s.Rows, s.ForeignRows, s.ForeignCalls, s.AssumedCalls
-		entry.VersionlessRows, entry.ConflictingBatches = s.VersionlessRows, s.ConflictingBatches
-		entry.NewestRow, entry.MayBeMerged = &s.Last, a.merged[s.Service]
+		entry := &Service{
+			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, AssumedCalls: s.AssumedCalls, VersionlessRows: s.VersionlessRows, ConflictingBatches: s.ConflictingBatches,
+			NewestRow: &s.Last, MayBeMerged: a.merged[s.Service],
+		}
+		services[s.Service] = entry
 		if r.NewestRow == nil || s.Last.After(*r.NewestRow) {
 			r.NewestRow = &s.Last
 		}

@@ -44,11 +44,11 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
 	}
 	// A start that was killed may have left it.
-	apartDir := filepath.Join(m.opts.Directory, theirsDir)
-	if err := os.RemoveAll(apartDir); err != nil {
+	aside := filepath.Join(m.opts.Directory, theirsDir)
+	if err := os.RemoveAll(aside); err != nil {
 		return err
 	}
-	defer os.RemoveAll(apartDir)
+	defer os.RemoveAll(aside)
 	tree, err := m.tree()
 	if err != nil {
 		return err
@@ -80,8 +80,17 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	}
 	theirs := &table.Tree{}
 	if head != nil && head.Manifest != "" {
-		if theirs, err = m.pullNewest(ctx, found, head, apart); err != nil {
+		dir := m.opts.Directory
+		if apart {
+			dir = aside
+		}
+		if theirs, err = m.pull(ctx, head, dir); err != nil {
 			return err
+		}
+		if apart {
+			if err := m.rebase(dir, theirs, found, head); err != nil {
+				return err
+			}
 		}
 	}
 	next := m.nextMarker(found, head, theirs)
@@ -109,19 +118,6 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	return m.commitOurs(ctx, head, theirs)
 }
 
-// pullNewest brings what the newest commit names, next to what the directory has if that stays apart.
-func (m *Mirror) pullNewest(ctx context.Context, found *marker, head *bucketCommit, apart bool) (*table.Tree, error) {
-	if !apart {
-		return m.pull(ctx, head, m.opts.Directory)
-	}
-	dir := filepath.Join(m.opts.Directory, theirsDir)
-	theirs, err := m.pull(ctx, head, dir)
-	if err != nil {
-		return nil, err
-	}
-	return theirs, m.rebase(dir, theirs, found, head)
-}
-
 // nextMarker says what the directory has once it has the state of the newest commit.
 func (m *Mirror) nextMarker(found *marker, head *bucketCommit, theirs *table.Tree) marker {
 	next := newMarker(m.store.Address())
@@ -130,11 +126,8 @@ func (m *Mirror) nextMarker(found *marker, head *bucketCommit, theirs *table.Tre
 	}
 	if head != nil {
 		next.Number, next.Generation = head.Number, head.Generation
-		if head.Manifest != "" {
-			next.Sequence, next.Committed = theirs.Sequence, theirs.Committed
-		}
 	}
-	next.Session = m.session
+	next.Sequence, next.Committed, next.Session = theirs.Sequence, theirs.Committed, m.session
 	return next
 }
 
