@@ -98,6 +98,8 @@ func (b *bench) converts(rounds int) ([]benchtable.Figure, error) {
 		{"0.1% with CPU", "goldmark-probed.bin", 0, []string{"COREHOUR_SAMPLE=0.001", b.here}},
 		{"by hand, off", "hand.bin", 0, []string{"COREHOUR_SAMPLE=off", b.here}},
 		{"by hand, 1% with CPU", "hand.bin", 0, []string{"COREHOUR_SAMPLE=0.01", b.here}},
+		{"floor: flag by hand", "flag.bin", 0, nil},
+		{"floor: locked addition by hand", "addition.bin", 0, nil},
 	}
 	times := make([][]float64, len(runs))
 	for round := range rounds {
@@ -115,6 +117,7 @@ func (b *bench) converts(rounds int) ([]benchtable.Figure, error) {
 		figures = append(figures, against("Convert, "+r.name, "ms", times[i+1], "plain", times[0], r.goal))
 	}
 	return append(figures,
+		against("Convert, off, next to the flag", "ms", times[1], "flag by hand", times[7], 0),
 		against("Convert, off, next to by hand", "ms", times[1], "by hand", times[5], 1.05),
 		against("Convert, 1% with CPU, next to by hand", "ms", times[2], "by hand", times[6], 1.05),
 		alone("probes executed in a Convert", "calls", per),

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -75,7 +76,7 @@ func measure(to io.Writer, corehour, sdk string, rounds int, cold bool, orchestr
 	if err != nil {
 		return err
 	}
-	if err := b.byHand(tree); err != nil {
+	if err := errors.Join(b.byHand(tree), b.floors(tree)); err != nil {
 		return err
 	}
 	figures, err := b.converts(rounds)
