@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -58,5 +59,41 @@ func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
 	for name, want := range map[string]time.Duration{"a.Expression": 0, "a.Primary": 0, "a.Number": 4 * time.Second, "a.Once": 2 * time.Second} {
 		near(t, name, methods[name].SelfCoreHours, want.Hours(), 1e-6)
+	}
+}
+
+// Of a method that contains nearly all the others those calls were timed that contain little. What
+// is taken off it for the others is not known to be its own, and no cost is below zero. The others keep theirs,
+// whether it is known what their process used or not.
+func TestTheContainingCallWasNotTimed(t *testing.T) {
+	for _, process := range []time.Duration{0, 10 * time.Second, 4 * time.Second} {
+		p := fixture.NewProcess("1", "a", fixture.Start)
+		if process > 0 {
+			p.Beat(fixture.Start, time.Minute, process, false)
+		}
+		call := func(method, caller string, timed int, cpu time.Duration) {
+			p.Counts(method, fixture.Start, time.Minute, 1000)
+			for i := range timed {
+				at := fixture.Start.Add(time.Minute * time.Duration(i) / time.Duration(timed))
+				p.Call(method, caller, at, cpu, cpu, float64(timed)/1000, 1)
+			}
+		}
+		call("a.Run", methodspan.CallerEntry, 10, time.Microsecond)
+		call("a.Step", "a.Run", 500, 3*time.Millisecond)
+		call("a.Look", "a.Run", 500, 2*time.Millisecond)
+		r, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+		step, look := 3*time.Second, 2*time.Second
+		if process == 4*time.Second {
+			step, look = 2400*time.Millisecond, 1600*time.Millisecond
+		}
+		near(t, "Run", methods["a.Run"].SelfCoreHours, 0, 1e-6)
+		near(t, "Step", methods["a.Step"].SelfCoreHours, step.Hours(), 0.02)
+		near(t, "Look", methods["a.Look"].SelfCoreHours, look.Hours(), 0.03)
+		s := &r.Services[0]
+		sum := (step + look).Hours()
+		near(t, "all", &s.AttributedCoreHours, sum, 1e-6)
+		if excess := s.Excess(); s.AboveProcess() || !strings.Contains(excess, "less than the") || !methods["a.Run"].Reconciled {
+			t.Errorf("%q; of Run: reconciled %v", excess, methods["a.Run"].Reconciled)
+		}
 	}
 }

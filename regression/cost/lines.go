@@ -31,6 +31,7 @@ type lineSums struct {
 	n, x         float64
 	selfX        float64
 	selfUSD      float64
+	inclusiveN   float64 // calls from outside whose CPU was timed
 	inclusiveX   float64
 	inclusiveUSD float64
 	wallN, wallX float64
@@ -118,6 +119,7 @@ func (b *builder) methodLines() []Line {
 		caller := members[methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}]
 		inside := caller.line == callee.line
 		if !inside { // what comes from outside of a group is its inclusive cost
+			callee.line.inclusiveN += e.N
 			callee.line.inclusiveX += e.X
 			callee.line.inclusiveUSD += e.USD
 		}
@@ -206,15 +208,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 		sampling = math.Inf(1)
 	}
 	below := l.resolve(s, sampling)
-	if !below || s.x/s.n > l.ResolutionNS {
-		if method {
-			l.CPUNSPerCall = pointer(s.x / s.n)
-		}
-		l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
-		if s.inclusiveUSD != 0 {
-			l.InclusiveUSD = pointer(s.inclusiveUSD)
-		}
-	}
+	l.inclusive(s, method)
 	if below {
 		return
 	}
@@ -238,6 +232,25 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 		orphans += b.unknown.of(f, x)
 	}
 	l.doubt(total, min(orphans, s.x), known)
+}
+
+// inclusive sets what calls take with all that they call, where that is known: of a group by those
+// from outside, of which some must have been timed. Nothing is left of calls that the probes below them cost
+// as much as they took, and what is within the uncertainty of its own probe is not known either.
+func (l *Line) inclusive(s *lineSums, method bool) {
+	if !(s.x > 0) || l.BelowResolution && s.x/s.n <= l.ResolutionNS {
+		return
+	}
+	if method {
+		l.CPUNSPerCall = pointer(s.x / s.n)
+	}
+	if !(s.inclusiveN > 0) {
+		return
+	}
+	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
+	if s.inclusiveUSD != 0 {
+		l.InclusiveUSD = pointer(s.inclusiveUSD)
+	}
 }
 
 // pendingCounts is why a line has no cost yet.
@@ -278,7 +291,7 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 	if s.inclusiveUSD == 0 && s.selfUSD == 0 {
 		return // nothing has a price
 	}
-	l.SelfUSD, l.InclusiveUSD = pointer(s.selfUSD), pointer(s.inclusiveUSD)
+	l.SelfUSD = pointer(s.selfUSD)
 	l.SelfUSDPerDay, l.SelfUSDPerMonth = b.For(PerDay, l, l.SelfUSD), b.For(PerMonth, l, l.SelfUSD)
 	l.SelfUSDPerCall, l.SelfUSDPerRequest = b.For(PerCall, l, l.SelfUSD), b.For(PerRequest, l, l.SelfUSD)
 	if priced := s.selfX - l.UnpricedCoreHours*nsPerCoreHour; known && priced != 0 {

@@ -2,7 +2,6 @@ package cost
 
 import (
 	"math"
-	"slices"
 
 	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
@@ -53,21 +52,22 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 
 // takeOff takes what probes cost off the methods of one version and off what they call.
 func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges []*query.CostEdge) {
-	calls := make(map[string]float64, len(all))
+	methods := make(map[string]probecost.Method, len(all))
 	for _, m := range all {
-		calls[m.Full] += m.Calls
+		sum := methods[m.Full]
+		methods[m.Full] = probecost.Method{Calls: sum.Calls + m.Calls, Time: sum.Time + m.X}
 	}
 	var below []probecost.Edge
 	self := map[string]probecost.Calls{}
 	usd := map[string]float64{} // of callees
 	for _, e := range edges {
 		probes := probecost.Calls{CPU: e.TimedCPU, Wall: e.TimedWall, Counted: max(0, e.Calls-e.TimedCPU-e.TimedWall)}
-		below = append(below, probecost.Edge{Caller: e.Caller, Callee: e.Callee, Calls: e.Calls, Probes: probes})
+		below = append(below, probecost.Edge{Caller: e.Caller, Callee: e.Callee, Calls: e.Calls, Time: e.X, Probes: probes})
 		probes.Own, probes.Waits = -e.N, -e.Waits
 		self[e.Caller] = self[e.Caller].Add(probes)
 		usd[e.Caller] += e.USD
 	}
-	whole := probecost.Below(below, calls)
+	whole := costs.Below(below, methods)
 	for _, m := range all {
 		if !(m.N > 0) {
 			continue
@@ -96,8 +96,8 @@ func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges 
 	}
 	for _, e := range edges {
 		n := probecost.Calls{}
-		if calls[e.Callee] > 0 {
-			n = whole[e.Callee].Times(e.Calls / calls[e.Callee])
+		if time := methods[e.Callee].Time; time > 0 {
+			n = whole[e.Callee].Times(e.X / time)
 		}
 		n.Own, n.Waits = n.Own+e.N, e.Waits
 		left := 0.0
@@ -119,8 +119,7 @@ func (s *Service) methodsCPU() float64 {
 }
 
 // reconcile makes the self costs of each service add up to at most the CPU time of its
-// processes, where that is known. Where one method alone was estimated to cost more, as methods of a
-// deep recursion are, others are below zero by about as much: none is then, and the sum stays.
+// processes, where that is known, and to no less than what is sure of single methods.
 func (b *builder) reconcile() {
 	byService := map[query.Service][]*query.MethodCost{}
 	for i := range b.costs.Methods {
@@ -130,34 +129,12 @@ func (b *builder) reconcile() {
 	}
 	for name, methods := range byService {
 		s := b.service[name]
-		if s.ProcessCoreHours == nil {
-			continue
-		}
 		estimates := make([]probecost.Estimate, len(methods))
 		for i, m := range methods {
-			s.MeasuredCoreHours += m.SelfX / nsPerCoreHour
-			estimates[i] = probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
-			if n := float64(m.Residuals.Count); n >= 2 {
-				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
-			} else if m.N > float64(m.CPUMeasured) { // of what chance chose once, the error is about as large
-				estimates[i].Variance = m.SelfX * m.SelfX
-			}
+			estimates[i] = b.estimate(m)
 		}
-		limit := (s.methodsCPU() - s.DoubleCoreHours) * nsPerCoreHour
-		if slices.ContainsFunc(estimates, func(e probecost.Estimate) bool { return e.Value > limit }) {
-			sure := 0.0 // of all, even where those below zero are so by more
-			for _, e := range estimates {
-				sure += max(0, e.Value-2*math.Sqrt(e.Variance+e.Errors.Variance()))
-			}
-			limit = min(limit, max(sure, s.MeasuredCoreHours*nsPerCoreHour))
-			s.MeasuredCoreHours = 0
-			for i := range estimates {
-				estimates[i].Value = max(0, estimates[i].Value)
-				s.MeasuredCoreHours += estimates[i].Value / nsPerCoreHour
-			}
-		}
-		if s.Reconciled = probecost.Reconcile(estimates, limit); !s.Reconciled {
-			s.MeasuredCoreHours = 0
+		s.reconcile(estimates)
+		if !s.Reconciled {
 			continue
 		}
 		for i, m := range methods {
@@ -173,6 +150,49 @@ func (b *builder) reconcile() {
 			m.SelfX = estimates[i].Value
 			b.probed[keyOf(m)].reconciled = true
 		}
+	}
+}
+
+// estimate is the self cost of a method and what is not known of it.
+func (b *builder) estimate(m *query.MethodCost) probecost.Estimate {
+	e := probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
+	if n := float64(m.Residuals.Count); n >= 2 {
+		e.Variance = n / (n - 1) * m.Residuals.Squares
+	} else if m.N > float64(m.CPUMeasured) { // of what chance chose once, the error is about as large
+		e.Variance = m.SelfX * m.SelfX
+	}
+	return e
+}
+
+// reconcile changes estimates of all methods of the service. Where one method alone was estimated to
+// cost more than the processes, as methods of a deep recursion are, others are below zero by about as much.
+// And where no call was timed that contains most others, these were taken off it all the same. None is
+// below zero then.
+func (s *Service) reconcile(estimates []probecost.Estimate) {
+	limit := math.Inf(1)
+	if s.ProcessCoreHours != nil {
+		limit = (s.methodsCPU() - s.DoubleCoreHours) * nsPerCoreHour
+	}
+	sum, sure, tooLarge := 0.0, 0.0, false
+	for _, e := range estimates {
+		sum += e.Value
+		sure += max(0, e.Value-2*math.Sqrt(e.Variance+e.Errors.Variance()))
+		tooLarge = tooLarge || e.Value > limit
+	}
+	s.MeasuredCoreHours, s.leastCoreHours = sum/nsPerCoreHour, sure/nsPerCoreHour
+	if s.Reconciled = tooLarge || sum < sure; s.Reconciled {
+		above := 0.0
+		for i := range estimates {
+			estimates[i].Value = max(0, estimates[i].Value)
+			above += estimates[i].Value / nsPerCoreHour
+		}
+		if tooLarge {
+			s.MeasuredCoreHours = above
+			limit = min(limit, max(sure, sum))
+		}
+	}
+	if s.Reconciled = probecost.Reconcile(estimates, limit) || s.Reconciled; !s.Reconciled {
+		s.MeasuredCoreHours = 0
 	}
 }
 

@@ -132,7 +132,7 @@ type Line struct {
 	BelowResolution bool    `json:"below_resolution"`
 	ResolutionNS    float64 `json:"resolution_ns"`
 	// Reconciled is set where the self cost was changed so that methods do not cost more than
-	// the CPU time of their processes.
+	// the CPU time of their processes, or less than nothing.
 	Reconciled bool `json:"reconciled"`
 
 	usdError *[2]float64 // how far the interval of SelfUSD goes, printed or not
@@ -187,8 +187,8 @@ type Service struct {
 	// whose own CPU was not measured is in the self costs of that one's callers too.
 	DoubleCoreHours float64 `json:"double_core_hours"`
 	DoubleUSD       float64 `json:"double_usd"`
-	// Reconciled is set where the self costs of methods were estimated to be more than the
-	// CPU time of the processes, MeasuredCoreHours, and were reconciled with it.
+	// Reconciled is set where the self costs of methods, MeasuredCoreHours, were estimated to be more
+	// than the CPU time of the processes, or less than what is sure of single methods.
 	Reconciled        bool    `json:"reconciled"`
 	MeasuredCoreHours float64 `json:"measured_core_hours,omitempty"`
 	// Owned are the parts of the attributed figures by owner, the unowned one last;
@@ -222,14 +222,22 @@ type Service struct {
 	// that what is paid is known from below only.
 	coreless, intervals int64
 	leastPaidUSD        float64
+	leastCoreHours      float64 // what is sure of single methods
 	basis               perday.Basis
 }
+
+// AboveProcess reports whether methods were estimated to cost more than the CPU time of the processes.
+func (s *Service) AboveProcess() bool { return s.Reconciled && s.MeasuredCoreHours >= s.leastCoreHours }
 
 // Excess says of a service that was reconciled what its methods were estimated at; empty of
 // others.
 func (s *Service) Excess() string {
 	if !s.Reconciled {
 		return ""
+	}
+	if !s.AboveProcess() {
+		return fmt.Sprintf("self costs of %s were estimated at %s core-h in all, less than the %s that is sure of single methods: no call was timed that contains most others; those below zero are set to zero",
+			s.Name, output.Amount(s.MeasuredCoreHours), output.Amount(s.leastCoreHours))
 	}
 	without := ""
 	if s.SDKCoreHours != nil {

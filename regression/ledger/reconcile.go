@@ -20,7 +20,7 @@ func (r *Accounts) Reconcile(ctx context.Context, w *query.Warehouse, of query.F
 	}
 	r.Reconciled = []Reconciled{}
 	for i := range costs.Services {
-		if s := &costs.Services[i]; s.Reconciled {
+		if s := &costs.Services[i]; s.AboveProcess() {
 			r.Reconciled = append(r.Reconciled, Reconciled{Service: s.Service, MeasuredCoreHours: s.MeasuredCoreHours, ProcessCoreHours: *s.ProcessCoreHours})
 			lines = append(lines, s.Excess())
 		}

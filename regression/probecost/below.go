@@ -2,46 +2,121 @@ package probecost
 
 import "math"
 
-// depth is how far down the calls below a method are followed.
-const depth = 24
+// rounds bounds how often what is known of callees is passed on to callers: a path of calls
+// takes as many as it is long, calls in a circle as many as it takes to converge.
+const rounds = 200
 
-// Edge is what one method called of another: calls, and probes of these.
+// Edge is what one method called of another: calls, probes of these, and their time with all that
+// they call, 0 where none was timed.
 type Edge struct {
 	Caller, Callee string
-	Calls          float64
+	Calls, Time    float64
 	Probes         Calls
 }
 
-// Below returns the probes in all calls below each method. Those of a callee of several
-// callers are shared out by calls. methods has the calls of each method.
-func Below(edges []Edge, methods map[string]float64) map[string]Calls {
-	own := map[string]Calls{}
-	for _, e := range edges {
-		if e.Caller != "" && e.Caller != e.Callee {
-			own[e.Caller] = own[e.Caller].Add(e.Probes)
-		}
-	}
-	whole := own
-	for range depth {
-		next := make(map[string]Calls, len(whole))
-		for method, n := range own {
-			next[method] = n
-		}
-		for _, e := range edges {
-			if e.Caller != "" && e.Caller != e.Callee && methods[e.Callee] > 0 {
-				next[e.Caller] = next[e.Caller].Add(whole[e.Callee].Times(e.Calls / methods[e.Callee]))
-			}
-		}
-		changed := false
-		for method, n := range next {
-			was := whole[method]
-			for _, pair := range [3][2]float64{{n.CPU, was.CPU}, {n.Wall, was.Wall}, {n.Counted, was.Counted}} {
-				changed = changed || math.Abs(pair[0]-pair[1]) > 1e-9*pair[0]
-			}
-		}
-		if whole = next; !changed {
+// Method is all calls of a method, and their time with all that they call, 0 where none was timed.
+type Method struct{ Calls, Time float64 }
+
+// Below returns the probes in all calls below each method. Those of a callee of several callers
+// are shared out by the time that each paid for it: of calls in a circle the outer ones hold what the
+// inner ones do, so calls would share out too much. Where no call of the callee was timed, calls have to
+// do. No method pays more for its callees than its own time, nor for probes.
+func (c Costs) Below(edges []Edge, methods map[string]Method) map[string]Calls {
+	g := graphOf(edges, methods)
+	for range rounds {
+		if !g.passOn(c) {
 			break
 		}
 	}
-	return whole
+	below := make(map[string]Calls, len(g.nodes))
+	for name, i := range g.index {
+		below[name] = g.nodes[i].below
+	}
+	return below
+}
+
+// node is a method: the probes of the calls it makes, and what it holds of its callees.
+type node struct {
+	time       float64
+	own, below Calls
+	again      float64 // of its time that is in calls by itself
+	callees    []part
+}
+
+// part is a share of what is below another node.
+type part struct {
+	node  int
+	share float64
+}
+
+type graph struct {
+	index map[string]int
+	nodes []node
+}
+
+func graphOf(edges []Edge, methods map[string]Method) *graph {
+	g := &graph{index: make(map[string]int, len(methods))}
+	node := func(name string) *node {
+		i, ok := g.index[name]
+		if !ok {
+			i = len(g.nodes)
+			g.index[name] = i
+			g.nodes = append(g.nodes, node{time: methods[name].Time})
+		}
+		return &g.nodes[i]
+	}
+	paid := map[string]float64{}
+	for _, e := range edges {
+		if e.Caller != "" {
+			paid[e.Caller] += e.Time
+		}
+	}
+	for _, e := range edges {
+		if e.Caller == "" {
+			continue
+		}
+		node(e.Callee)
+		n := node(e.Caller)
+		n.own = n.own.Add(e.Probes)
+		n.below = n.own
+		share := 0.0
+		if callee := methods[e.Callee]; callee.Time > 0 {
+			share = e.Time / callee.Time
+			if n.time > 0 && paid[e.Caller] > n.time { // as noise has it
+				share *= n.time / paid[e.Caller]
+			}
+		} else if callee.Calls > 0 {
+			share = e.Calls / callee.Calls
+		}
+		switch {
+		case !(share > 0):
+		case e.Caller == e.Callee:
+			n.again += share
+		default:
+			n.callees = append(n.callees, part{g.index[e.Callee], share})
+		}
+	}
+	return g
+}
+
+// passOn makes what is below each node from what is below its callees, and reports whether any changed.
+func (g *graph) passOn(c Costs) (changed bool) {
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		below := n.own
+		for _, p := range n.callees {
+			below = below.Add(g.nodes[p.node].below.Times(p.share))
+		}
+		if n.again < 1 {
+			below = below.Times(1 / (1 - n.again))
+		}
+		if cost := c.Of(below); n.time > 0 && (cost > n.time || n.again >= 1 && cost > 0) {
+			below = below.Times(n.time / cost)
+		}
+		for _, pair := range [3][2]float64{{below.CPU, n.below.CPU}, {below.Wall, n.below.Wall}, {below.Counted, n.below.Counted}} {
+			changed = changed || math.Abs(pair[0]-pair[1]) > 1e-9*pair[0]
+		}
+		n.below = below
+	}
+	return changed
 }

@@ -38,17 +38,52 @@ func TestCostsOfVersions(t *testing.T) {
 	}
 }
 
-// Probes are followed down, shared out by calls, and a method that calls itself ends it.
+// Probes are followed down and shared out: by calls where no time is known, and by time where it is.
 func TestProbesBelow(t *testing.T) {
-	below := Below([]Edge{
+	costs := Costs{CPU: Figure{Mean: 1}, Counted: Figure{Mean: 0.01}}
+	below := costs.Below([]Edge{
 		{Caller: "a", Callee: "b", Calls: 10, Probes: Calls{CPU: 1}},
 		{Caller: "b", Callee: "c", Calls: 40, Probes: Calls{CPU: 4, Counted: 36}},
 		{Caller: "other", Callee: "b", Calls: 10},
 		{Caller: "c", Callee: "c", Calls: 5, Probes: Calls{CPU: 5}},
-	}, map[string]float64{"a": 1, "b": 20, "c": 45})
-	near(t, "CPU below a", below["a"].CPU, 1+4.0/2)
+	}, map[string]Method{"a": {Calls: 1}, "b": {Calls: 20}, "c": {Calls: 45}})
+	near(t, "CPU below c", below["c"].CPU, 5/(1-5.0/45))
+	near(t, "CPU below a", below["a"].CPU, 1+(4+below["c"].CPU*40/45)/2)
 	near(t, "counted below a", below["a"].Counted, 18)
-	near(t, "below c", below["c"].CPU, 0)
+	below = costs.Below([]Edge{
+		{Caller: "expensive", Callee: "b", Calls: 1, Time: 900, Probes: Calls{CPU: 1}},
+		{Caller: "cheap", Callee: "b", Calls: 99, Time: 100, Probes: Calls{CPU: 99}},
+		{Caller: "b", Callee: "c", Calls: 100, Time: 500, Probes: Calls{CPU: 100}},
+	}, map[string]Method{"expensive": {1, 900}, "cheap": {99, 200}, "b": {100, 1000}, "c": {100, 500}})
+	near(t, "below the one that pays most of it", below["expensive"].CPU, 1+90)
+	near(t, "below the other one", below["cheap"].CPU, 99+10)
+}
+
+// One call enters a recursion of two methods, 17 levels deep. Whatever is nested in what, no method has
+// more in probes than in time, and a circle has that share of them that its own times have.
+func TestProbesInACircle(t *testing.T) {
+	const n, own, probe, levels = 100_000, 100.0, 30.0, 17
+	costs := Costs{Counted: Figure{Mean: probe}}
+	whole := n * (own + probe) // of all calls of one method: each of levels holds that of all below
+	inclusive := whole * 2 * levels / 2
+	below := costs.Below([]Edge{
+		{Caller: "main", Callee: "walk", Calls: 1, Time: 2 * whole, Probes: Calls{Counted: 1}},
+		{Caller: "walk", Callee: "visit", Calls: n, Time: inclusive, Probes: Calls{Counted: n}},
+		{Caller: "visit", Callee: "walk", Calls: n - 1, Time: inclusive - whole, Probes: Calls{Counted: n - 1}},
+	}, map[string]Method{
+		"main":  {1, 2*whole + 1000},
+		"walk":  {n, inclusive + whole},
+		"visit": {n, inclusive},
+	})
+	for name, time := range map[string]float64{"main": 2*whole + 1000, "walk": inclusive + whole, "visit": inclusive} {
+		if share := costs.Of(below[name]) / time; math.Abs(share/(probe/(own+probe))-1) > 0.02 {
+			t.Errorf("%s: %.3f of its time are probes, want %.3f", name, share, probe/(own+probe))
+		}
+	}
+	alone := costs.Below([]Edge{{Caller: "fib", Callee: "fib", Calls: n, Time: 50 * whole, Probes: Calls{Counted: n}}}, map[string]Method{"fib": {n, 50 * whole}})
+	if cost := costs.Of(alone["fib"]); !(cost > 0 && cost <= 50*whole) {
+		t.Errorf("of a recursion whose outermost call was not timed: %v ns of probes in %v", cost, 50*whole)
+	}
 }
 
 // The sum comes down to the limit, the least certain estimates give most of it, and

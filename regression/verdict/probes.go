@@ -28,10 +28,10 @@ type place struct {
 }
 
 // probesBelow counts the probes of a call of each method and of all that it calls, by place.
-func probesBelow(cells []query.Cell, sideOf func(int) judge.Side) map[place]map[string]probecost.Calls {
+func probesBelow(costs [2]probecost.Costs, cells []query.Cell, sideOf func(int) judge.Side) map[place]map[string]probecost.Calls {
 	type at struct {
-		calls map[string]float64 // of a method
-		edges []probecost.Edge
+		methods map[string]probecost.Method
+		edges   []probecost.Edge
 	}
 	places := map[place]*at{}
 	for i := range cells {
@@ -39,22 +39,23 @@ func probesBelow(cells []query.Cell, sideOf func(int) judge.Side) map[place]map[
 		key := place{sideOf(c.Member), c.TimeBucket}
 		a := places[key]
 		if a == nil {
-			a = &at{calls: map[string]float64{}}
+			a = &at{methods: map[string]probecost.Method{}}
 			places[key] = a
 		}
-		a.calls[c.Full] += c.Weight
+		sum := a.methods[c.Full]
+		a.methods[c.Full] = probecost.Method{Calls: sum.Calls + c.Weight, Time: sum.Time + c.Sum}
 		a.edges = append(a.edges, probecost.Edge{
-			Caller: c.Caller, Callee: c.Full, Calls: c.Weight,
+			Caller: c.Caller, Callee: c.Full, Calls: c.Weight, Time: c.Sum,
 			Probes: probecost.Calls{CPU: c.TimedCPU, Wall: c.TimedWall, Counted: max(0, c.Calls-c.TimedCPU-c.TimedWall)},
 		})
 	}
 	perCall := map[place]map[string]probecost.Calls{}
 	for key, a := range places {
-		below := probecost.Below(a.edges, a.calls)
+		below := costs[key.side].Below(a.edges, a.methods)
 		perCall[key] = map[string]probecost.Calls{}
-		for method, calls := range a.calls {
-			if calls > 0 {
-				n := below[method].Times(1 / calls)
+		for method, sum := range a.methods {
+			if sum.Calls > 0 {
+				n := below[method].Times(1 / sum.Calls)
 				n.Own = 1
 				perCall[key][method] = n
 			}
@@ -80,7 +81,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	if !costs[judge.Base].CountsWaits || !costs[judge.Head].CountsWaits { // the other one would seem to improve
 		costs[judge.Base].Wait, costs[judge.Head].Wait = probecost.Figure{}, probecost.Figure{}
 	}
-	perCall := probesBelow(cells, sideOf)
+	perCall := probesBelow(costs, cells, sideOf)
 	methods := map[string]*[2]probedMethod{}
 	for i := range cells {
 		c := &cells[i]
