@@ -127,6 +127,7 @@ func (b *builder) methodLines() []Line {
 			callee.line.addSampled(callee.MethodCost, e)
 		}
 	}
+	b.rates = b.typicalRates()
 	clusters := map[query.Group]query.GroupCost{}
 	for _, e := range b.costs.Groups {
 		clusters[e.Group] = e
@@ -134,7 +135,7 @@ func (b *builder) methodLines() []Line {
 	b.addWall(groups, g)
 	lines := make([]Line, 0, len(order))
 	for _, key := range order {
-		b.finish(groups[key], clusters[key], g["method"])
+		b.finish(groups[key], clusters[key], g)
 		lines = append(lines, *groups[key].line)
 	}
 	return lines
@@ -175,8 +176,8 @@ func (s *lineSums) addSampled(m *query.MethodCost, e *query.CostEdge) {
 // finish turns sums into a line. e is what its interval is made of: residuals around
 // the means of methods, added up by cluster, so that methods that go up and down
 // together count together (Cochran, Sampling Techniques, 3rd ed., section 6.3).
-func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
-	l := s.line
+func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
+	l, method := s.line, g["method"]
 	l.Instances = e.Instances
 	for service := range s.services {
 		l.Requests += b.service[service].Requests
@@ -214,6 +215,10 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 	}
 	total, interval = widen(total, interval, s.probes)
 	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
+	unseen := 0.0
+	if g["class"] || g["owner"] { // others are called within the line
+		unseen = b.unseen(s)
+	}
 	warning := b.gate(s)
 	l.LowerBound, l.Warning = warning != "", string(warning)
 	if known {
@@ -222,7 +227,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 			l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
 		} else if sampled, wide, ok := e.Residuals.HallInterval(s.selfX, boundLevel); ok {
 			_, wide = widen(sampled, wide, s.probes)
-			l.SelfCoreHoursLeast = pointer(max(0, wide.Low) / nsPerCoreHour)
+			l.SelfCoreHoursLeast = pointer(max(0, wide.Low-unseen*max(0, s.selfX)) / nsPerCoreHour)
 		}
 	}
 	b.share(s)
@@ -231,7 +236,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 	for f, x := range s.functions {
 		orphans += b.unknown.of(f, x)
 	}
-	l.doubt(total, min(orphans, s.x), known)
+	l.doubt(total, min(orphans, s.x), unseen, known)
 }
 
 // inclusive sets what calls take with all that they call, where that is known: of a group by those
@@ -309,8 +314,8 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 }
 
 // doubt marks figures that are none to act on. orphans is the time of calls of unknown caller
-// that may belong to it.
-func (l *Line) doubt(total stats.Estimate, orphans float64, known bool) {
+// that may belong to it, unseen the share of its calls that may have made others.
+func (l *Line) doubt(total stats.Estimate, orphans, unseen float64, known bool) {
 	switch {
 	case !known:
 		l.Why = "measured in one time bucket only"
@@ -318,6 +323,8 @@ func (l *Line) doubt(total stats.Estimate, orphans float64, known bool) {
 		l.Why = "standard error above 30%"
 	case orphans > uncertainAbove*total.Value:
 		l.Why = fmt.Sprintf("calls of unknown caller worth %.0f%% of it may belong to it", 100*orphans/total.Value)
+	case unseen > uncertainAbove:
+		l.Why = fmt.Sprintf("%.0f%% of its calls may have made calls of which none was timed, and which cost it", 100*unseen)
 	default:
 		return
 	}

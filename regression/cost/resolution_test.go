@@ -22,7 +22,7 @@ func TestBelowResolution(t *testing.T) {
 	p.Beat(fixture.Start, time.Minute, time.Second, false).Process.Stats = []methodspan.Stat{
 		{Name: "probe.cpu.cost_ns", Value: 1500}, {Name: "probe.inside_ns", Value: inside},
 	}
-	for method, own := range map[string]time.Duration{"a.Tiny": tiny, "a.Small": small} {
+	for method, own := range map[string]time.Duration{"a.Tiny": tiny, "a.Small": small, "a.None": -inside / 2} {
 		p.Counts(method, fixture.Start, time.Minute, 20_000)
 		for i := range 200 {
 			p.Call(method, methodspan.CallerEntry, fixture.Start.Add(time.Duration(i)*300*time.Millisecond), inside+own, inside+own, 0.01, 1)
@@ -33,6 +33,9 @@ func TestBelowResolution(t *testing.T) {
 	if !l.BelowResolution || l.SelfCoreHours != nil || l.SelfUSD != nil || l.SelfCoreHoursInterval != nil || l.ResolutionNS != math.Ceil(most) {
 		t.Errorf("below resolution %v, %v core hours in %v, at most %v ns", l.BelowResolution, l.SelfCoreHours, l.SelfCoreHoursInterval, l.ResolutionNS)
 	}
+	if l := methods["a.None"]; !l.BelowResolution || l.CPUNSPerCall != nil || l.InclusiveCoreHours != nil {
+		t.Errorf("None: below resolution %v, %v ns a call, %v core hours", l.BelowResolution, l.CPUNSPerCall, l.InclusiveCoreHours)
+	}
 	if l := methods["a.Small"]; l.BelowResolution {
 		t.Error("Small is below resolution")
 	} else {
@@ -42,7 +45,7 @@ func TestBelowResolution(t *testing.T) {
 	if err := r.Document(output.Text, View{Per: PerWindow, Zone: time.UTC, Now: fixture.Start}).Write(&text, output.Text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"below resolution (", "below resolution: 1 of the lines above"} {
+	for _, want := range []string{"below resolution (", "below resolution: 2 of the lines above"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

@@ -106,9 +106,16 @@ func TestNoOutermostCallWasTimed(t *testing.T) {
 		cpu := time.Duration(1+i%20) * time.Microsecond
 		p.Call("a.Fib", "a.Fib", fixture.Start.Add(time.Duration(i)*50*time.Millisecond), cpu, cpu, 0.01, 1)
 	}
-	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	where := fixture.Write(t, []methodspan.Item{p.Item()})
+	if l := computeWith(t, where, Options{By: []Dimension{ByService}}).Groups[0]; l.InclusiveCoreHours != nil || l.InclusiveUSD != nil {
+		t.Errorf("the service: %v core hours of calls from outside", *l.InclusiveCoreHours)
+	}
+	_, methods := compute(t, where)
 	if l := methods["a.Fib"]; l.SelfCoreHoursInterval != nil || !l.LowerBound {
 		t.Errorf("interval %v, lower bound %v", l.SelfCoreHoursInterval, l.LowerBound)
+	}
+	if l := methods["a.Fib"]; l.InclusiveCoreHours != nil || l.CPUNSPerCall == nil {
+		t.Errorf("%v core hours of calls from outside, of which none was timed; a call takes %v", *l.InclusiveCoreHours, l.CPUNSPerCall)
 	}
 }
 

@@ -22,6 +22,7 @@ type builder struct {
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
 	probed  map[methodOf]*probed
+	rates   map[query.Service]float64     // typical ones of methods
 	pending map[*query.MethodCost]int64   // measurements that wait for their counts
 	assumed map[*query.MethodCost]float64 // calls that are known from below
 }

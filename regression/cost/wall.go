@@ -123,7 +123,7 @@ func (s *wallSums) finish(l *Line, unknown *unknown) {
 	for f, x := range s.functions {
 		orphans += unknown.of(f, x)
 	}
-	l.doubt(total, min(orphans, s.x), known)
+	l.doubt(total, min(orphans, s.x), 0, known)
 }
 
 // wallByCaller is the wall time of calls by who made them.

@@ -1,0 +1,42 @@
+package cost
+
+import (
+	"math"
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// typicalRates returns the median of the shares of calls whose CPU is timed, over the methods of each
+// service.
+func (b *builder) typicalRates() map[query.Service]float64 {
+	rates := map[query.Service][]float64{}
+	for i := range b.costs.Methods {
+		if m := &b.costs.Methods[i]; m.N > 0 && m.Calls > 0 {
+			rates[m.Service] = append(rates[m.Service], min(1, float64(m.CPUMeasured)/m.Calls))
+		}
+	}
+	typical := make(map[query.Service]float64, len(rates))
+	for s, all := range rates {
+		slices.Sort(all)
+		typical[s] = all[len(all)/2]
+	}
+	return typical
+}
+
+// unseen is the largest share of a line's calls that may have called a method outside of it, without
+// that one of these was timed (99%). Nothing says then that their cost is not the line's own: few
+// calls of something expensive that others call often and cheaply.
+func (b *builder) unseen(s *lineSums) float64 {
+	calls, rate := 0.0, 1.0
+	for _, m := range s.sampled {
+		calls += m.calls
+	}
+	for service := range s.services {
+		rate = min(rate, b.rates[service])
+	}
+	if rate >= 1 {
+		return 0
+	}
+	return min(1, math.Log(1-boundLevel)/math.Log1p(-rate)/calls)
+}

@@ -1,0 +1,78 @@
+package cost
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/test/fixture"
+)
+
+// A method calls something for nearly all of its time, which others call often and cheaply. With a few timed
+// calls none of these may be of that method. So its cost is uncertain, and what it costs at least holds.
+// With many timed calls, or where all are timed, there is no doubt.
+func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
+	const services, own, work = 60, 100 * time.Microsecond, 4 * time.Millisecond
+	for _, test := range []struct {
+		name      string
+		reports   int
+		rate      float64
+		uncertain bool
+	}{
+		{"2 of 200 timed", 200, 0.01, true},
+		{"6 of 600 timed", 600, 0.01, true},
+		{"60 of 6,000 timed", 6000, 0.01, false},
+		{"all of 200 timed", 200, 1, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(5, uint64(test.reports)))
+			var items []methodspan.Item
+			for i := range services {
+				p := fixture.NewProcess("1", "a", fixture.Start)
+				p.Resource.Service = fmt.Sprintf("s%d", i)
+				call := func(method, caller string, at, cpu time.Duration) {
+					if r.Float64() < test.rate {
+						p.Call(method, caller, fixture.Start.Add(at), cpu, cpu, test.rate, 1)
+					}
+				}
+				const small = 20_000
+				for n := range test.reports {
+					at := time.Minute * time.Duration(n) / time.Duration(test.reports)
+					call("a.Report", methodspan.CallerEntry, at, own+work)
+					call("a.Work", "a.Report", at, work)
+				}
+				for n := range small {
+					at := time.Minute * time.Duration(n) / small
+					call("a.Small", methodspan.CallerEntry, at, 2*time.Microsecond)
+					call("a.Work", "a.Small", at, time.Microsecond)
+				}
+				p.Counts("a.Report", fixture.Start, time.Minute, int64(test.reports))
+				p.Counts("a.Small", fixture.Start, time.Minute, small)
+				p.Counts("a.Work", fixture.Start, time.Minute, int64(test.reports)+small)
+				items = append(items, p.Item())
+			}
+			truth := (time.Duration(test.reports) * own).Hours()
+			above, lines := 0, 0
+			for _, l := range computeWith(t, fixture.Write(t, items), Options{}).Methods {
+				if l.Method != "Report" || l.SelfCoreHours == nil {
+					continue
+				}
+				lines++
+				if l.SelfCoreHoursLeast != nil && *l.SelfCoreHoursLeast > truth {
+					above++
+				}
+				if test.uncertain && !l.Uncertain {
+					t.Errorf("%s: %v core hours where %v are true, and not uncertain", l.Service.Name, *l.SelfCoreHours, truth)
+				}
+				if test.rate == 1 && l.Uncertain {
+					t.Errorf("%s is uncertain: %s", l.Service.Name, l.Why)
+				}
+			}
+			if above > 1 || lines < services/2 {
+				t.Errorf("%d of %d lower bounds are above the truth", above, lines)
+			}
+		})
+	}
+}
