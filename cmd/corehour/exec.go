@@ -14,6 +14,7 @@ import (
 
 	"github.com/corehour/corehour/internal/background"
 	"github.com/corehour/corehour/internal/measuredrun"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/cost"
@@ -123,7 +124,7 @@ func (e *execFlags) check() (err error) {
 	if dir := e.settings.Warehouse; strings.Contains(dir, "://") {
 		errs = append(errs, fmt.Errorf("--warehouse: want a local directory, found %q", dir))
 	} else if entries, err := os.ReadDir(dir); len(entries) > 0 {
-		if _, err := table.OpenReadable(dir); err != nil {
+		if _, err := table.OpenReadable(dir); err != nil && !errors.Is(err, warehouse.ErrEmpty) { // as of a run that sent nothing
 			errs = append(errs, fmt.Errorf("--warehouse: want a warehouse, or a new or empty directory, found %q with %d entries: %w", dir, len(entries), err))
 		}
 	} else if err != nil && dir != "" && !errors.Is(err, os.ErrNotExist) {

@@ -24,6 +24,9 @@ type Process struct {
 	done chan struct{} // closed when it has ended
 }
 
+// lastLines of a log are shown.
+const lastLines = 8
+
 // Binary returns the path of one of our programs, or an error if it is not in the directory.
 func Binary(dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
@@ -83,7 +86,7 @@ func (p *Process) Ended() error {
 	if p.Running() {
 		return nil
 	}
-	return fmt.Errorf("%s ended by itself (%s); its last lines, of %s:\n%s", p.Name, p.cmd.ProcessState, p.Log, lastLines(p.Log, 8))
+	return p.fault("ended by itself")
 }
 
 // Stop asks processes to end and waits; one that does not listen is killed.
@@ -104,17 +107,23 @@ func Stop(patience time.Duration, processes ...*Process) error {
 			continue
 		}
 		if code := p.cmd.ProcessState.ExitCode(); code != 0 && (code != 1 || !p.MayFind) {
-			faults = append(faults, fmt.Errorf("%s failed (%s); its last lines, of %s:\n%s", p.Name, p.cmd.ProcessState, p.Log, lastLines(p.Log, 8)))
+			faults = append(faults, p.fault("failed"))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-func lastLines(path string, n int) string {
-	data, err := os.ReadFile(path)
+// fault says why the process did what it should not have: the error that it ended with, or else the
+// last lines of its log.
+func (p *Process) fault(what string) error {
+	data, err := os.ReadFile(p.Log)
 	if err != nil {
-		return err.Error()
+		return fmt.Errorf("%s %s (%s): %w", p.Name, what, p.cmd.ProcessState, err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	return "  " + strings.Join(lines[max(0, len(lines)-n):], "\n  ")
+	if reason, ok := strings.CutPrefix(lines[len(lines)-1], "Error: "); ok {
+		return fmt.Errorf("%s %s (%s): %s", p.Name, what, p.cmd.ProcessState, reason)
+	}
+	return fmt.Errorf("%s %s (%s); its last lines, of %s:\n  %s", p.Name, what, p.cmd.ProcessState, p.Log,
+		strings.Join(lines[max(0, len(lines)-lastLines):], "\n  "))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // MaxSize bounds a file, in bytes: far above what people write, far below what
@@ -52,7 +53,10 @@ func (s Source[T]) read() ([]byte, error) {
 	info, err := os.Stat(s.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s must exist, found no such file: a relative path starts where the collector was started", s.name())
+		if from, err := os.Getwd(); err == nil && !filepath.IsAbs(s.Path) {
+			return nil, fmt.Errorf("%s must exist, found no such file: a relative path starts in %s", s.name(), Quote(from))
+		}
+		return nil, fmt.Errorf("%s must exist, found no such file", s.name())
 	case err != nil:
 		return nil, fmt.Errorf("%s must be readable, found: %w", s.name(), err)
 	case !info.Mode().IsRegular(): // a pipe would block for ever

@@ -65,7 +65,10 @@ func TestLoad(t *testing.T) {
 	assert.EqualError(t, err, name+": must not be broken")
 
 	_, _, err = lines(filepath.Join(dir, "absent"), false).Load()
-	assert.EqualError(t, err, "`words` "+Quote(filepath.Join(dir, "absent"))+" must exist, found no such file: a relative path starts where the collector was started")
+	assert.EqualError(t, err, "`words` "+Quote(filepath.Join(dir, "absent"))+" must exist, found no such file")
+	t.Chdir(dir)
+	_, _, err = lines("absent", false).Load()
+	assert.EqualError(t, err, "`words` \"absent\" must exist, found no such file: a relative path starts in "+Quote(dir))
 
 	_, _, err = lines(dir, false).Load()
 	assert.EqualError(t, err, "`words` "+Quote(dir)+" must be a regular file, found d---------")

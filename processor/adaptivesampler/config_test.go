@@ -65,7 +65,7 @@ func TestValidateCommand(t *testing.T) {
 		{"broken", `{methods_file: "` + broken + `"}`, nil, []string{
 			"processors::adaptive_sampler: `methods_file` \"" + broken + "\": 1:15: not JSON: unexpected end of JSON input"}},
 		{"absent", `{methods_file: "` + absent + `"}`, nil, []string{
-			"processors::adaptive_sampler: `methods_file` \"" + absent + "\" must exist, found no such file: a relative path starts where the collector was started"}},
+			"processors::adaptive_sampler: `methods_file` \"" + absent + "\" must exist, found no such file"}},
 		{"no effect", `{strict: true, default_rate: 0}`, nil, []string{
 			"processors::adaptive_sampler: `default_rate` must be between 1e-09 and 1, found 0",
 			"`strict` has an effect only with `methods_file`, found it alone: remove it"}},

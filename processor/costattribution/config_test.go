@@ -54,7 +54,7 @@ func TestValidateCommand(t *testing.T) {
 		}},
 		{"absent, and twice", `{price_book: "` + absent + `", prices: {}}`, nil, []string{
 			"processors::cost_attribution: `price_book` and `prices` must not be combined, found both: keep one",
-			"`price_book` \"" + absent + "\" must exist, found no such file: a relative path starts where the collector was started",
+			"`price_book` \"" + absent + "\" must exist, found no such file",
 			"processors::cost_attribution::prices: must have `default` or `prices`, found neither"}},
 		{"faults in place", `{strict: true, prices: {currency: euro, default: {usd_per_core_hour: 0}, prices: [` +
 			`{region: a, usd_per_core_hour: -0.1}, {usd_per_core_hour: .inf}, {region: a, usd_per_core_hour: 1}, {host_type: ` + strings.Repeat("x", 257) + `, usd_per_core_hour: .nan}]}}`,

@@ -236,7 +236,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	for f, x := range s.functions {
 		orphans += b.unknown.of(f, x)
 	}
-	l.doubt(total, min(orphans, s.x), unseen, known)
+	l.doubt(total, min(orphans, s.x), unseen, known || !s.chance())
 }
 
 // inclusive sets what calls take with all that they call, where that is known: of a group by those
@@ -321,6 +321,8 @@ func (l *Line) doubt(total stats.Estimate, orphans, unseen float64, known bool) 
 		l.Why = "measured in one time bucket only"
 	case total.Relative() > uncertainAbove:
 		l.Why = "standard error above 30%"
+	case l.SelfCoreHoursLeast != nil && *l.SelfCoreHoursLeast == 0:
+		l.Why = "its lower bound is zero"
 	case orphans > uncertainAbove*total.Value:
 		l.Why = fmt.Sprintf("calls of unknown caller worth %.0f%% of it may belong to it", 100*orphans/total.Value)
 	case unseen > uncertainAbove:

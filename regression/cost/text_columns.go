@@ -173,7 +173,11 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	case l.BelowResolution:
 		return fmt.Sprintf("below resolution (%s)", output.NanosOf(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:
-		return ">= " + output.AmountOf(r.For(per, l, l.SelfUSDLeast))
+		least := r.For(per, l, l.SelfUSDLeast)
+		if least == nil {
+			return output.Unknown
+		}
+		return ">= " + output.Amount(*least)
 	case l.SelfCoreHoursLeast != nil:
 		return ">= " + output.AmountOf(l.SelfCoreHoursLeast) + " core-h"
 	case l.LowerBound && l.SelfCoreHours != nil:
@@ -181,7 +185,11 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	case l.SelfUSDInterval == nil:
 		return l.SelfBounds()
 	}
-	return output.AmountOf(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + output.AmountOf(r.For(per, l, &l.SelfUSDInterval[1]))
+	low, high := r.For(per, l, &l.SelfUSDInterval[0]), r.For(per, l, &l.SelfUSDInterval[1])
+	if low == nil || high == nil {
+		return output.Unknown
+	}
+	return output.Amount(*low) + " to " + output.Amount(*high)
 }
 
 // SelfBounds shows the interval of a self cost as shares of it.

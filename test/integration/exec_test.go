@@ -228,6 +228,30 @@ func TestExecOfNothing(t *testing.T) {
 	}
 }
 
+// A warehouse that nothing was sent to takes the next run. One that another run writes to takes none, and the
+// reason is one line.
+func TestExecIntoAWarehouse(t *testing.T) {
+	t.Parallel()
+	warehouse := filepath.Join(t.TempDir(), "runs")
+	into := []string{"--warehouse", warehouse, "--"}
+	startExec(t, append(into, "true")...).finish(t, 0, "the warehouse is kept")
+	e := startExec(t, append(into, programs.measured, "100")...)
+	if _, err := io.WriteString(e.stdin, "it runs\n"); err != nil {
+		t.Fatal(err)
+	}
+	e.line(t, "it runs")
+	other := startExec(t, append(into, "true")...)
+	other.finish(t, 2, "another process writes to it")
+	if reason := other.stderr.String(); strings.Count(reason, "\n") != 1 || strings.Contains(reason, "collector.log") {
+		t.Errorf("reason: %s", reason)
+	}
+	if err := e.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e.finish(t, 3)
+	requireCalls(t, e.stderr.String(), 100)
+}
+
 // The program goes on without the collector.
 func TestExecWithoutItsCollector(t *testing.T) {
 	t.Parallel()
