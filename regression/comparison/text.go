@@ -118,7 +118,7 @@ func (f *Findings) nothingRaised() string {
 	}
 	switch {
 	case methods+services > 0:
-		return fmt.Sprintf("could not tell: measured to be more than 20%% more expensive, and not known whether by the version or by its hosts: %d methods, %d whole services", methods, services)
+		return fmt.Sprintf("could not tell: measured to be more than 20%% more expensive, and not known whether by the version or by its hosts, which more processes of both versions would decide: %d methods, %d whole services", methods, services)
 	case f.CouldNotTell:
 		return "could not tell: no method could be compared"
 	}
