@@ -110,6 +110,23 @@ func (b *builder) methodLines() []Line {
 			s.perDay += usd
 		}
 	}
+	b.addCalls(members)
+	b.rates = b.typicalRates()
+	clusters := map[query.Group]query.GroupCost{}
+	for _, e := range b.costs.Groups {
+		clusters[e.Group] = e
+	}
+	b.addWall(groups, g)
+	lines := make([]Line, 0, len(order))
+	for _, key := range order {
+		b.finish(groups[key], clusters[key], g)
+		lines = append(lines, *groups[key].line)
+	}
+	return lines
+}
+
+// addCalls adds to each line what its methods were paid by others.
+func (b *builder) addCalls(members map[methodOf]member) {
 	for i := range b.costs.Edges {
 		e := &b.costs.Edges[i]
 		callee, ok := members[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
@@ -127,18 +144,6 @@ func (b *builder) methodLines() []Line {
 			callee.line.addSampled(callee.MethodCost, e)
 		}
 	}
-	b.rates = b.typicalRates()
-	clusters := map[query.Group]query.GroupCost{}
-	for _, e := range b.costs.Groups {
-		clusters[e.Group] = e
-	}
-	b.addWall(groups, g)
-	lines := make([]Line, 0, len(order))
-	for _, key := range order {
-		b.finish(groups[key], clusters[key], g)
-		lines = append(lines, *groups[key].line)
-	}
-	return lines
 }
 
 func (s *lineSums) addMethod(m *query.MethodCost) {
@@ -213,22 +218,17 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	if below {
 		return
 	}
-	total, interval = widen(total, interval, s.probes)
-	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
 	unseen := 0.0
 	if g["class"] || g["owner"] { // others are called within the line
 		unseen = b.unseen(s)
 	}
+	total, interval = widen(total, interval, s.probes)
+	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
 	warning := b.gate(s)
 	l.LowerBound, l.Warning = warning != "", string(warning)
 	if known {
 		l.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
-		if !l.LowerBound {
-			l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
-		} else if sampled, wide, ok := e.Residuals.HallInterval(s.selfX, boundLevel); ok {
-			_, wide = widen(sampled, wide, s.probes)
-			l.SelfCoreHoursLeast = pointer(max(0, wide.Low-unseen*max(0, s.selfX)) / nsPerCoreHour)
-		}
+		l.bounds(s, interval, e.Residuals, unseen)
 	}
 	b.share(s)
 	b.dollars(s, total, interval, known)
@@ -237,6 +237,16 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		orphans += b.unknown.of(f, x)
 	}
 	l.doubt(total, min(orphans, s.x), unseen, known || !s.chance())
+}
+
+// bounds sets the interval of the self cost, or where none may be printed what it is at least.
+func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Residuals, unseen float64) {
+	if !l.LowerBound {
+		l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
+	} else if sampled, wide, ok := residuals.HallInterval(s.selfX, boundLevel); ok {
+		_, wide = widen(sampled, wide, s.probes)
+		l.SelfCoreHoursLeast = pointer(max(0, wide.Low-unseen*max(0, s.selfX)) / nsPerCoreHour)
+	}
 }
 
 // inclusive sets what calls take with all that they call, where that is known: of a group by those

@@ -30,26 +30,9 @@ func Reconcile(all []Estimate, limit float64) bool {
 		if !(excess > 1e-9*math.Abs(limit)) {
 			return changed
 		}
-		shares := make([]float64, len(all))
-		var total, values float64
-		for i := range all {
-			if fixed[i] {
-				continue
-			}
-			shares[i] = max(0, all[i].Variance+all[i].Errors.With(errors))
-			total += shares[i]
-			values += max(0, all[i].Value)
-		}
+		shares, total := sharesOf(all, fixed, errors)
 		if !(total > 0) {
-			if !(values > 0) {
-				return changed
-			}
-			for i := range all {
-				if !fixed[i] {
-					shares[i] = max(0, all[i].Value)
-				}
-			}
-			total = values
+			return changed
 		}
 		again := false
 		for i := range all {
@@ -78,4 +61,28 @@ func Reconcile(all []Estimate, limit float64) bool {
 		}
 	}
 	return changed
+}
+
+// sharesOf are the parts that those that are not fixed have in the uncertainty of the sum, and their sum.
+// Where no uncertainty is known they are what each costs; their sum is 0 where nothing costs anything.
+func sharesOf(all []Estimate, fixed []bool, errors Errors) (shares []float64, total float64) {
+	shares = make([]float64, len(all))
+	values := 0.0
+	for i := range all {
+		if fixed[i] {
+			continue
+		}
+		shares[i] = max(0, all[i].Variance+all[i].Errors.With(errors))
+		total += shares[i]
+		values += max(0, all[i].Value)
+	}
+	if total > 0 || !(values > 0) {
+		return shares, total
+	}
+	for i := range all {
+		if !fixed[i] {
+			shares[i] = max(0, all[i].Value)
+		}
+	}
+	return shares, values
 }
