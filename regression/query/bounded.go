@@ -132,16 +132,8 @@ func (b bounds) within(relation string) string {
 	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(replaced, ", "), relation, b.until())
 }
 
-// boundsOf looks at what row groups say of the columns that are read often. The end of a row
-// may be left out where it follows from its wall time; cpu_p is looked at where a product may be
-// beyond its limits, too. What is the same in all rows they say as well.
-func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Time) (bounds, error) {
-	b := bounds{now: now, look: map[string]bool{}}
-	paths, err := patternsOf(files)
-	if err != nil {
-		return b, err
-	}
-	until := b.until()
+// boundsStatement asks the metadata of files which columns have to be looked at, and which have one value.
+func boundsStatement(paths []string, until int64) string {
 	known := []string{fmt.Sprintf("('end_ns', 0, %d)", until), "('start_ns', NULL, NULL)", "('level', NULL, NULL)"}
 	for _, l := range often {
 		known = append(known, fmt.Sprintf("('%s', %s, %s)", l.column, number(l.least), number(l.most)))
@@ -152,14 +144,14 @@ func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Ti
 			texts = append(texts, quoteText(c.Name))
 		}
 	}
-	rows, err := db.QueryContext(ctx, `
-WITH limits(name, least, most) AS (VALUES `+strings.Join(known, ", ")+`),
+	return `
+WITH limits(name, least, most) AS (VALUES ` + strings.Join(known, ", ") + `),
 chunks AS MATERIALIZED (
   SELECT
     file_name, row_group_id, path_in_schema AS name, stats_min_value AS least, stats_max_value AS most,
     COALESCE(stats_null_count = 0, FALSE) AS filled, COALESCE(stats_null_count = num_values, FALSE) AS empty,
     COALESCE(min_is_exact, TRUE) AND COALESCE(max_is_exact, TRUE) AS exact
-  FROM parquet_metadata(`+listOf(paths)+`)
+  FROM parquet_metadata(` + listOf(paths) + `)
 ),
 said AS (
   SELECT
@@ -170,9 +162,9 @@ said AS (
 ),
 groups AS (
   SELECT
-    COALESCE(MAX(CASE name WHEN 'level' THEN least END) <> '`+methodspan.LevelRaw+`' OR BOOL_OR(name = 'end_ns' AND filled)
-      OR MAX(CASE name WHEN 'start_ns' THEN most END) + COALESCE(MAX(CASE name WHEN 'wall_ns' THEN most END), 0) <= `+fmt.Sprint(until)+`, FALSE) AS ends,
-    COALESCE(MAX(CASE name WHEN 'p' THEN most END) * MAX(CASE name WHEN 'cpu_p' THEN most END) <= `+number(methodspan.MostP)+`, TRUE) AS products
+    COALESCE(MAX(CASE name WHEN 'level' THEN least END) <> '` + methodspan.LevelRaw + `' OR BOOL_OR(name = 'end_ns' AND filled)
+      OR MAX(CASE name WHEN 'start_ns' THEN most END) + COALESCE(MAX(CASE name WHEN 'wall_ns' THEN most END), 0) <= ` + fmt.Sprint(until) + `, FALSE) AS ends,
+    COALESCE(MAX(CASE name WHEN 'p' THEN most END) * MAX(CASE name WHEN 'cpu_p' THEN most END) <= ` + number(methodspan.MostP) + `, TRUE) AS products
   FROM said
   GROUP BY file_name, row_group_id
 )
@@ -182,11 +174,23 @@ UNION SELECT 'cpu_p', TRUE, NULL FROM groups WHERE NOT products
 UNION
 SELECT name, FALSE, MIN(least)
 FROM chunks
-WHERE name IN (`+strings.Join(texts, ", ")+`)
+WHERE name IN (` + strings.Join(texts, ", ") + `)
 GROUP BY name
 HAVING BOOL_AND(empty)
   OR BOOL_AND(filled AND exact) AND MIN(least) = MAX(most) AND COUNT(*) = (SELECT COUNT(*) FROM chunks WHERE name = 'start_ns')
-ORDER BY name`)
+ORDER BY name`
+}
+
+// boundsOf looks at what row groups say of the columns that are read often. The end of a row
+// may be left out where it follows from its wall time; cpu_p is looked at where a product may be
+// beyond its limits, too. What is the same in all rows they say as well.
+func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Time) (bounds, error) {
+	b := bounds{now: now, look: map[string]bool{}}
+	paths, err := patternsOf(files)
+	if err != nil {
+		return b, err
+	}
+	rows, err := db.QueryContext(ctx, boundsStatement(paths, b.until()))
 	if err != nil {
 		return b, err
 	}

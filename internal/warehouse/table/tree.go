@@ -63,13 +63,10 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 		t.Manifests = append(t.Manifests, objects...)
 		return o.Fetch(objects)
 	}
-	manifest := func(name, sum string) Object {
-		return Object{Path: manifestDir + "/" + name, Checksum: sum}
-	}
 	if !isManifest(name) {
 		return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir), errors.New("the generation has no plain name"))
 	}
-	if err := need(manifest(name, sum)); err != nil {
+	if err := need(manifestObject(name, sum)); err != nil {
 		return nil, err
 	}
 	g, err := readGeneration(root, name, sum)
@@ -77,29 +74,18 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 		return nil, err
 	}
 	t.Generation, t.Sequence, t.Common, t.Committed = g.Generation, g.Sequence, g.Common, g.Committed
-	var refs []dateRef
-	var first, parts []Object
+	refs, first, err := o.first(root, name, g)
+	if err != nil {
+		return nil, err
+	}
 	for _, ref := range g.Dates {
 		t.Dates = append(t.Dates, ref.Date)
-		if o.Date == nil || o.Date(ref.Date) {
-			refs = append(refs, ref)
-			first = append(first, manifest(ref.Manifest, ref.Checksum))
-		}
-	}
-	for _, r := range g.Removed {
-		if !o.Readers {
-			first = append(first, manifest(r.Manifest, r.Checksum))
-		}
-	}
-	for _, m := range first {
-		if !isManifest(filepath.Base(m.Path)) || m.Path != manifestDir+"/"+filepath.Base(m.Path) {
-			return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, name), errors.New("it leads to a manifest without a plain name"))
-		}
 	}
 	if err := need(first...); err != nil {
 		return nil, err
 	}
 	dates := make([]*dateManifest, len(refs))
+	var parts []Object
 	for i, ref := range refs {
 		if dates[i], err = readDate(root, ref); err != nil {
 			return nil, err
@@ -108,17 +94,50 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 			if !isManifest(p.Manifest) {
 				return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, ref.Manifest), errors.New("it leads to a part without a plain name"))
 			}
-			parts = append(parts, manifest(p.Manifest, p.Checksum))
+			parts = append(parts, manifestObject(p.Manifest, p.Checksum))
 		}
 	}
 	if err := need(parts...); err != nil {
 		return nil, err
 	}
+	if err := t.addFiles(root, refs, dates); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func manifestObject(name, sum string) Object {
+	return Object{Path: manifestDir + "/" + name, Checksum: sum}
+}
+
+// first are the dates that are asked for, and the manifests that the generation leads to.
+func (o *TreeOptions) first(root, name string, g *generation) (refs []dateRef, first []Object, err error) {
+	for _, ref := range g.Dates {
+		if o.Date == nil || o.Date(ref.Date) {
+			refs = append(refs, ref)
+			first = append(first, manifestObject(ref.Manifest, ref.Checksum))
+		}
+	}
+	for _, r := range g.Removed {
+		if !o.Readers {
+			first = append(first, manifestObject(r.Manifest, r.Checksum))
+		}
+	}
+	for _, m := range first {
+		if !isManifest(filepath.Base(m.Path)) || m.Path != manifestDir+"/"+filepath.Base(m.Path) {
+			return nil, nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, name), errors.New("it leads to a manifest without a plain name"))
+		}
+	}
+	return refs, first, nil
+}
+
+// addFiles adds what the manifests of dates say of files.
+func (t *Tree) addFiles(root string, refs []dateRef, dates []*dateManifest) error {
 	var rollups []Object
 	for i, m := range dates {
 		entries, err := m.allFiles(root)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range entries {
 			t.Objects = append(t.Objects, e.object())
@@ -130,7 +149,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 		}
 	}
 	t.Objects = append(t.Objects, rollups...)
-	return t, nil
+	return nil
 }
 
 func (e *fileEntry) object() Object {
