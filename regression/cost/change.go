@@ -35,8 +35,8 @@ func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of quer
 	for i := range r.Services {
 		if s := &r.Services[i]; s.Service == of {
 			d.days, d.Basis, d.Generic = s.ObservedDays, s.USDPerDayBasis, s.GenericPrice
-			if excess := s.Excess(); excess != "" {
-				d.Basis += "; " + excess
+			if s.AboveProcess() {
+				d.Basis += "; " + s.Excess()
 			}
 		}
 	}

@@ -236,7 +236,7 @@ func (s *Service) Excess() string {
 		return ""
 	}
 	if !s.AboveProcess() {
-		return fmt.Sprintf("self costs of %s were estimated at %s core-h in all, less than the %s that is sure of single methods: no call was timed that contains most others; those below zero are set to zero",
+		return fmt.Sprintf("self costs of %s were estimated at %s core-h in all, less than the %s that is sure of single methods: no call was timed that contains most others, or they do not run within it; those below zero are set to zero",
 			s.Name, output.Amount(s.MeasuredCoreHours), output.Amount(s.leastCoreHours))
 	}
 	without := ""
