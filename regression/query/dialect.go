@@ -183,6 +183,15 @@ func (d dialect) Above(factor string) string {
 	return "CASE WHEN s.n = 1 THEN CASE WHEN s.x > " + factor + " * p.cap THEN 1 ELSE 0 END ELSE COALESCE(" + bins + ", 0) END"
 }
 
+// CallsOf is the number of calls that some of a cell's records stand for. Those of the tail have weights
+// of their own. Others were drawn whatever they took, so each stands for as many as the mean of these: which of
+// several sampling rates some have is chance.
+func (d dialect) CallsOf(number string) string {
+	rest := "CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(%s AS " + d.Double + ") END"
+	return "COALESCE(SUM(CASE WHEN tail = 1 THEN weight * " + number + " END), 0) + COALESCE(SUM(" + fmt.Sprintf(rest, number) +
+		") * (SUM(CASE WHEN tail = 0 THEN weight * n END) / NULLIF(SUM(" + fmt.Sprintf(rest, "n") + "), 0)), 0)"
+}
+
 // Total is the sum of whole numbers, exact up to 2^53. That of INT64 ends with an error where
 // it does not fit.
 func (d dialect) Total(numbers string) string {

@@ -39,7 +39,7 @@ seen AS (
       THEN MOD(MOD(w.start_ns - {{.Param}}begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - {{.Param}}begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins,
-    {{if eq .Waits "0"}}0{{else}}w.cpu_waits{{end}} AS waits, CAST(w.measured AS {{.Double}}) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS {{.Double}}) AS timed_cpu
+    CASE WHEN w.stratum = 'tail' THEN 1 ELSE 0 END AS tail, {{if eq .Waits "0"}}0{{else}}w.cpu_waits{{end}} AS waits, CAST(w.measured AS {{.Double}}) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS {{.Double}}) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
   JOIN {{.Given "compared"}} AS t ON t.version = w.version
@@ -76,7 +76,7 @@ caps AS (
 ),
 single AS (
   SELECT
-    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.waits, s.timed, s.timed_cpu,
+    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.tail, s.waits, s.timed, s.timed_cpu,
     COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / {{.Param}}slot_ns) AS {{.Long}}) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
@@ -103,9 +103,9 @@ cells AS (
     COALESCE(SUM(weight * waits), 0) AS waits,
     COALESCE(SUM(weight * capped), 0) AS capped,
     COALESCE(SUM(weight * logs), 0) AS logs,
-    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_near END), 0) AS n_near, COALESCE(SUM(weight * n_near), 0) AS near_calls,
-    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, COALESCE(SUM(weight * n_over), 0) AS over_calls,
-    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, COALESCE(SUM(weight * n_far), 0) AS far_calls,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_near END), 0) AS n_near, {{.CallsOf "n_near"}} AS near_calls,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, {{.CallsOf "n_over"}} AS over_calls,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, {{.CallsOf "n_far"}} AS far_calls,
     COALESCE(SUM(flow), 0) AS flow,
     SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM single

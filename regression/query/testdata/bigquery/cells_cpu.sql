@@ -393,7 +393,7 @@ seen AS (
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,
-    w.cpu_waits AS waits, CAST(w.measured AS FLOAT64) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS FLOAT64) AS timed_cpu
+    CASE WHEN w.stratum = 'tail' THEN 1 ELSE 0 END AS tail, w.cpu_waits AS waits, CAST(w.measured AS FLOAT64) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS FLOAT64) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
   JOIN UNNEST(@compared) AS t ON t.version = w.version
@@ -430,7 +430,7 @@ caps AS (
 ),
 single AS (
   SELECT
-    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.waits, s.timed, s.timed_cpu,
+    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.tail, s.waits, s.timed, s.timed_cpu,
     COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / @slot_ns) AS INT64) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
@@ -457,9 +457,9 @@ cells AS (
     COALESCE(SUM(weight * waits), 0) AS waits,
     COALESCE(SUM(weight * capped), 0) AS capped,
     COALESCE(SUM(weight * logs), 0) AS logs,
-    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_near END), 0) AS n_near, COALESCE(SUM(weight * n_near), 0) AS near_calls,
-    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, COALESCE(SUM(weight * n_over), 0) AS over_calls,
-    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, COALESCE(SUM(weight * n_far), 0) AS far_calls,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_near END), 0) AS n_near, COALESCE(SUM(CASE WHEN tail = 1 THEN weight * n_near END), 0) + COALESCE(SUM(CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(n_near AS FLOAT64) END) * (SUM(CASE WHEN tail = 0 THEN weight * n END) / NULLIF(SUM(CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(n AS FLOAT64) END), 0)), 0) AS near_calls,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, COALESCE(SUM(CASE WHEN tail = 1 THEN weight * n_over END), 0) + COALESCE(SUM(CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(n_over AS FLOAT64) END) * (SUM(CASE WHEN tail = 0 THEN weight * n END) / NULLIF(SUM(CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(n AS FLOAT64) END), 0)), 0) AS over_calls,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, COALESCE(SUM(CASE WHEN tail = 1 THEN weight * n_far END), 0) + COALESCE(SUM(CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(n_far AS FLOAT64) END) * (SUM(CASE WHEN tail = 0 THEN weight * n END) / NULLIF(SUM(CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(n AS FLOAT64) END), 0)), 0) AS far_calls,
     COALESCE(SUM(flow), 0) AS flow,
     SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM single
