@@ -35,6 +35,9 @@ func (s *Service) Bill() (lines []BillLine) {
 		}
 		line("+ self costs of methods", hours, usd)
 	}
+	if s.BelowResolutionCoreHours != 0 {
+		line("of it in lines below resolution", &s.BelowResolutionCoreHours, &s.BelowResolutionUSD)
+	}
 	if s.DoubleCoreHours != 0 {
 		line("+ counted twice, around methods without measured CPU", &s.DoubleCoreHours, &s.DoubleUSD)
 	}

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -136,15 +137,19 @@ func (r *Table) spendOnMethods(s *Spending) {
 	spent, low, high := 0.0, 0.0, 0.0
 	for i := range r.Methods {
 		l := &r.Methods[i]
-		if !s.covers(l) || l.SelfUSDPerDay == nil {
+		usd := l.SelfUSDPerDay
+		if l.BelowResolution { // a part of the sum, within its error
+			usd = r.For(PerDay, l, l.hiddenUSD)
+		}
+		if !s.covers(l) || usd == nil {
 			continue
 		}
 		s.Records += l.CPUMeasured
 		s.GenericPrice = s.GenericPrice || l.GenericPrice
-		spent += *l.SelfUSDPerDay
+		spent += *usd
 		s.SpentUSD = pointer(spent)
 		if l.usdError == nil { // of one bucket: nothing is proven by it
-			low, high = low-*l.SelfUSDPerDay, high+*l.SelfUSDPerDay
+			low, high = low-math.Abs(*usd), high+math.Abs(*usd)
 			continue
 		}
 		low, high = low+l.usdError[0]/l.days, high+l.usdError[1]/l.days

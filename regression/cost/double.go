@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"math"
+
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -8,7 +10,8 @@ import (
 // costs: these are not known, and a cost below zero is none. Where a timed call held one of their
 // calls, what that paid is in its self cost too: it is counted twice. Who called them is not known.
 // So it is at most what timed methods cost themselves that they do not call; and of a call in a
-// thousand that is timed, few can have held one of a method's few calls.
+// thousand that is timed, few can have held one of a method's few calls. Those that did took so much more
+// than others: where time buckets hardly differ, none did.
 func (b *builder) setApart() {
 	calls := map[function][]function{}
 	for _, e := range b.costs.Edges {
@@ -51,18 +54,29 @@ func (b *builder) setApart() {
 }
 
 // timedMethod is a method of any version, of which calls were timed.
-type timedMethod struct{ selfX, calls, measured float64 }
+type timedMethod struct {
+	selfX, calls, measured float64
+	squares, timeBuckets   float64 // of what time buckets differ by
+}
 
 func (a *timedMethod) add(m *query.MethodCost) {
 	a.selfX += m.SelfX
 	a.calls += m.Calls
 	a.measured += float64(m.CPUMeasured)
+	a.squares += m.Residuals.Squares
+	a.timeBuckets += float64(m.Residuals.Count)
 }
 
 // holds is the most of its self cost that may be of so many calls of another method: as
-// many of its timed calls held one of these as there are, times the share that was timed.
+// many of its timed calls held one of these as there are, times the share that was timed. What is in some calls alone
+// is in what time buckets differ by.
 func (a *timedMethod) holds(calls float64) float64 {
-	return max(0, a.selfX) * min(1, calls*min(1, a.measured/a.calls))
+	held := calls * min(1, a.measured/a.calls)
+	most := max(0, a.selfX) * min(1, held)
+	if n := a.timeBuckets; n >= 2 {
+		most = min(most, math.Sqrt(max(1, held)*n/(n-1)*a.squares))
+	}
+	return most
 }
 
 // reached are a function and all that it calls, directly or through others.

@@ -50,3 +50,30 @@ func TestCountedTwice(t *testing.T) {
 		near(t, test.name+": unattributed", s.UnattributedCoreHours, (process - self + test.twice).Hours(), 1e-9)
 	}
 }
+
+// Connections whose loops have not ended call read, and none of the timed calls of other methods held one of
+// the loops: they all take the same. So nothing is counted twice, and what the service costs as a whole is not known
+// from the calls from outside, of which other is the only one.
+func TestLoopsOfConnections(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)
+	p.Counts("a.loop", fixture.Start, time.Minute, 16)
+	call := func(method, caller string, n int, cpu time.Duration, rate float64) {
+		p.Counts(method, fixture.Start, time.Minute, int64(n))
+		for i := range int(float64(n) * rate) {
+			p.Call(method, caller, fixture.Start.Add(time.Minute*time.Duration(i)/time.Duration(float64(n)*rate)), cpu, cpu, rate, 1)
+		}
+	}
+	call("a.write", "a.loop", 100_000, 90*time.Microsecond, 0.05)
+	call("a.read", methodspan.CallerEntry, 100_000, 50*time.Microsecond, 0.05)
+	where := fixture.Write(t, []methodspan.Item{p.Item()})
+	r, _ := compute(t, where)
+	s := &r.Services[0]
+	near(t, "self costs", &s.AttributedCoreHours, (14 * time.Second).Hours(), 1e-6)
+	if twice := -s.DoubleCoreHours; twice > (50 * time.Millisecond).Hours() {
+		t.Errorf("%v core hours are counted twice", twice)
+	}
+	if l := computeWith(t, where, Options{By: []Dimension{ByService}}).Groups[0]; l.InclusiveCoreHours != nil {
+		t.Errorf("%v core hours in calls from outside, where methods cost %v themselves", *l.InclusiveCoreHours, *l.SelfCoreHours)
+	}
+}

@@ -17,6 +17,9 @@ const (
 	uncertainAbove = 0.30
 	// level of intervals.
 	level = 0.95
+	// leastInclusive is how small the inclusive cost may be next to the own cost: what probes cost is shared
+	// out by time, which is about right.
+	leastInclusive = 0.9
 	// boundLevel is that of the interval whose lower end is printed where the tail was
 	// not sampled.
 	boundLevel = 0.99
@@ -122,7 +125,23 @@ func (b *builder) methodLines() []Line {
 		b.finish(groups[key], clusters[key], g)
 		lines = append(lines, *groups[key].line)
 	}
+	b.addHidden(members)
 	return lines
+}
+
+// addHidden adds up for each service what lines below resolution were estimated at: they are in its
+// sum and have no figure.
+func (b *builder) addHidden(members map[methodOf]member) {
+	services := map[query.Service]*Service{}
+	for i := range b.Services {
+		services[b.Services[i].Service] = &b.Services[i]
+	}
+	for key, m := range members {
+		if s := services[key.Service]; m.line.line.BelowResolution {
+			s.BelowResolutionCoreHours += m.SelfX / nsPerCoreHour
+			s.BelowResolutionUSD += m.SelfUSD
+		}
+	}
 }
 
 // addCalls adds to each line what its methods were paid by others.
@@ -216,6 +235,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	below := l.resolve(s, sampling)
 	l.inclusive(s, method)
 	if below {
+		l.hide(s, sampling)
 		return
 	}
 	unseen := 0.0
@@ -239,6 +259,15 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	l.doubt(total, min(orphans, s.x), unseen, known || !s.chance())
 }
 
+// hide keeps the dollars of a line that prints none, and their error, for the sums that it is a part of.
+func (l *Line) hide(s *lineSums, sampling float64) {
+	l.hiddenUSD = pointer(s.selfUSD)
+	if s.selfX != 0 {
+		width := normal95 * math.Hypot(s.probes.SE(), sampling) * math.Abs(s.selfUSD/s.selfX)
+		l.usdError = &[2]float64{-width, width}
+	}
+}
+
 // bounds sets the interval of the self cost, or where none may be printed what it is at least.
 func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Residuals, unseen float64) {
 	if !l.LowerBound {
@@ -250,7 +279,8 @@ func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Resi
 }
 
 // inclusive sets what calls take with all that they call, where that is known: of a group by those
-// from outside, of which some must have been timed. Nothing is left of calls that the probes below them cost
+// from outside, of which some must have been timed. It is not known where it would be less than the line's own cost,
+// as of a service whose loop for each connection has no call that ended. Nothing is left of calls that the probes below them cost
 // as much as they took, and what is within the uncertainty of its own probe is not known either.
 func (l *Line) inclusive(s *lineSums, method bool) {
 	if !(s.x > 0) || l.BelowResolution && s.x/s.n <= l.ResolutionNS {
@@ -259,7 +289,7 @@ func (l *Line) inclusive(s *lineSums, method bool) {
 	if method {
 		l.CPUNSPerCall = pointer(s.x / s.n)
 	}
-	if !(s.inclusiveN > 0) {
+	if !(s.inclusiveN > 0) || s.inclusiveX < leastInclusive*s.selfX {
 		return
 	}
 	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)

@@ -41,11 +41,24 @@ func TestBelowResolution(t *testing.T) {
 	} else {
 		near(t, "Small", l.SelfCoreHours, (20_000 * small * time.Nanosecond).Hours(), 1e-6)
 	}
+	service := &r.Services[0]
+	hidden, known := (20_000 * (tiny - inside/2) * time.Nanosecond).Hours(), *methods["a.Small"].SelfCoreHours
+	near(t, "in lines below resolution", &service.BelowResolutionCoreHours, hidden, 1e-6)
+	near(t, "all", &service.AttributedCoreHours, known+hidden, 1e-6)
+	budgets, _, err := ParseBudgets([]byte(`{"version": 1, "budgets": [{"name": "x", "class": "a", "usd_per_day": 1}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := r.Spend(budgets.Budgets[0])
+	near(t, "the budget of the class", class.SpentUSD, service.AttributedUSD/service.ObservedDays, 1e-6)
+	if width := (class.Interval[1] - class.Interval[0]) * service.ObservedDays / service.AttributedUSD * service.AttributedCoreHours; width < 2*1.96*3*(20_000*inside*time.Nanosecond).Hours()*0.99 {
+		t.Errorf("the budget's interval is %v core hours wide", width)
+	}
 	var text bytes.Buffer
 	if err := r.Document(output.Text, View{Per: PerWindow, Zone: time.UTC, Now: fixture.Start}).Write(&text, output.Text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"below resolution (", "below resolution: 2 of the lines above"} {
+	for _, want := range []string{"below resolution (", "below resolution: 2 of the lines above", "of it in lines below resolution"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

@@ -136,7 +136,9 @@ type Line struct {
 	Reconciled bool `json:"reconciled"`
 
 	usdError *[2]float64 // how far the interval of SelfUSD goes, printed or not
-	days     float64     // that dollars are scaled to a day by
+
+	hiddenUSD *float64 // below resolution: what SelfUSD was estimated at
+	days      float64  // that dollars are scaled to a day by
 }
 
 // Percentiles in ns.
@@ -179,6 +181,10 @@ type Service struct {
 	ProcessUSD            *float64 `json:"process_usd"`
 	AttributedUSD         float64  `json:"attributed_usd"`
 	UnattributedUSD       *float64 `json:"unattributed_usd"`
+	// BelowResolutionCoreHours are the part of the attributed figures that is in lines below resolution,
+	// which print none.
+	BelowResolutionCoreHours float64 `json:"below_resolution_core_hours"`
+	BelowResolutionUSD       float64 `json:"below_resolution_usd"`
 	// SDKCoreHours are the part of the process figures that the SDK took for its probes and
 	// requests, about; null where not all process rows say it.
 	SDKCoreHours *float64 `json:"sdk_core_hours"`
