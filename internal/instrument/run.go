@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,7 +96,16 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return 0, err
 	}
-	return build(c, overlay, stdout, stderr)
+	if c.Verb == "run" { // the program has standard error itself
+		return build(c, overlay, stdout, stderr)
+	}
+	dir, err := filepath.Abs(c.dir)
+	if err != nil {
+		return 0, err
+	}
+	named := o.named(stderr, dir)
+	code, err := build(c, overlay, stdout, named)
+	return code, cmp.Or(err, named.Flush())
 }
 
 // readMethods returns the text of the method file, or of the task's, and what it says.
