@@ -30,8 +30,11 @@ func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 	})
 	c.Plain("records")
 	for i := range spendings {
-		if s := &spendings[i]; s.AtLeast != "" {
+		switch s := &spendings[i]; {
+		case s.AtLeast != "":
 			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))
+		case s.SpentUSD == nil:
+			notes = append(notes, fmt.Sprintf("budget %s: no cost of %s is stored in this window: check its names, and that there are prices", s.Name, s.Budget.Subject()))
 		}
 	}
 	t = c.Table(spendings)
