@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -141,7 +142,8 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"regress", "--warehouse", root, "--slack", "env:COREHOUR_TEST_CHAT", "--silences", path}
-	if r := corehour(args...); r.code != exitNothing || !strings.Contains(r.stdout, "muted until 2026-03-10T12:00:00Z because tax day") || len(chat.take()) != 0 {
+	if r := corehour(args...); r.code != exitNothing || !strings.Contains(r.stdout, "muted until 2026-03-10T12:00:00Z because tax day") || len(chat.take()) != 0 ||
+		!regexp.MustCompile(`shop/tax\.Rate +silenced `).MatchString(r.stdout) {
 		t.Errorf("%+v", r)
 	}
 	clock(t, evening.Add(time.Hour))
@@ -183,7 +185,8 @@ func TestAccept(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	r = corehour("regress", "--warehouse", root)
-	if r.code != exitNothing || !strings.Contains(r.stdout, "accepted by ann on 2026-03-10 because it rounds right now") {
+	if r.code != exitNothing || !strings.Contains(r.stdout, "accepted by ann on 2026-03-10 because it rounds right now") || strings.Contains(r.stdout, "REGRESSED") ||
+		!regexp.MustCompile(`shop/tax\.Rate +accepted `).MatchString(r.stdout) {
 		t.Errorf("%+v", r)
 	}
 	third(t, root, "1.11.0", 4*fixture.DefaultOwnCPU()[fixture.Rate])

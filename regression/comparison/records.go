@@ -18,6 +18,7 @@ type row struct {
 	// USD is what the growth of a raised method costs a day.
 	USD     *float64 `json:"usd_per_day"`
 	generic bool     // by a public list price
+	id      string   // of its alert
 }
 
 func rowOf(c *verdict.Comparison, l *verdict.Line) row {
@@ -27,7 +28,7 @@ func rowOf(c *verdict.Comparison, l *verdict.Line) row {
 	}
 	for _, a := range c.Alerts {
 		if a.Class == l.Class && a.Method == l.Method {
-			r.USD = a.USDPerDay
+			r.USD, r.id = a.USDPerDay, a.ID
 			break
 		}
 	}

@@ -46,7 +46,7 @@ func (f *Findings) text(top int) *output.Document {
 		notes = append(notes, "$/day: self cost of the head version, less that of the same calls before; "+basis)
 	}
 	if len(rows) > 0 {
-		d.Add(table(rows))
+		d.Add(f.table(rows))
 	}
 	if len(f.Alerts) == 0 {
 		notes = append([]string{f.nothingRaised()}, notes...)
@@ -55,8 +55,15 @@ func (f *Findings) text(top int) *output.Document {
 	return d
 }
 
-func table(rows []row) *output.Table {
+func (f *Findings) table(rows []row) *output.Table {
 	var c output.Columns[row]
+	known := map[string]string{} // of alerts that nobody is notified of
+	for i := range f.Accepted {
+		known[f.Accepted[i].ID] = "accepted"
+	}
+	for i := range f.Silenced {
+		known[f.Silenced[i].ID] = "silenced"
+	}
 	change := func(p *verdict.Part) string {
 		if p == nil {
 			return output.Unknown
@@ -65,7 +72,7 @@ func table(rows []row) *output.Table {
 	}
 	c.Plain("service", "environment", "base=base_version", "head=head_version")
 	c.Name("method", func(r *row) string { return query.FullName(r.Class, r.Method, r.Signature) })
-	c.Name("verdict", func(r *row) string { return verdictOf(r.Line) })
+	c.Name("verdict", func(r *row) string { return cmp.Or(known[r.id], verdictOf(r.Line)) })
 	c.Plain("metric")
 	c.Name("basis", func(r *row) string { return cmp.Or(r.Basis, output.Unknown) })
 	c.Figure("change", func(r *row) string { return output.Known(r.ChangePercent, output.Change) })
