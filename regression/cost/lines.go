@@ -208,8 +208,10 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		l.GenericPrice = l.GenericPrice || b.service[service].GenericPrice
 	}
 	if s.wallN > 0 {
-		l.WallNSPerCall = pointer(s.wallX / s.wallN)
-		if s.n > 0 && s.x/s.n > *l.WallNSPerCall { // both of the calls that had both
+		if s.wallX > 0 { // else the probes below took all of it
+			l.WallNSPerCall = pointer(s.wallX / s.wallN)
+		}
+		if s.n > 0 && l.WallNSPerCall != nil && s.x/s.n > *l.WallNSPerCall { // both of the calls that had both
 			l.WallNSPerCall = pointer(s.bothX / s.n)
 		}
 		l.ErrorShare = s.errors / s.wallN

@@ -33,7 +33,7 @@ func TestBelowResolution(t *testing.T) {
 	if !l.BelowResolution || l.SelfCoreHours != nil || l.SelfUSD != nil || l.SelfCoreHoursInterval != nil || l.ResolutionNS != math.Ceil(most) {
 		t.Errorf("below resolution %v, %v core hours in %v, at most %v ns", l.BelowResolution, l.SelfCoreHours, l.SelfCoreHoursInterval, l.ResolutionNS)
 	}
-	if l := methods["a.None"]; !l.BelowResolution || l.CPUNSPerCall != nil || l.InclusiveCoreHours != nil {
+	if l := methods["a.None"]; !l.BelowResolution || l.CPUNSPerCall != nil || l.WallNSPerCall != nil || l.InclusiveCoreHours != nil {
 		t.Errorf("None: below resolution %v, %v ns a call, %v core hours", l.BelowResolution, l.CPUNSPerCall, l.InclusiveCoreHours)
 	}
 	if l := methods["a.Small"]; l.BelowResolution {
