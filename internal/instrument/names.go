@@ -21,7 +21,7 @@ func (o *overlay) named(to io.Writer, dir string) *originalNames {
 	var pairs []string
 	for path, file := range o.replace {
 		name := path
-		if relative, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(relative, "..") {
+		if relative, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(relative) {
 			if name = relative; !strings.ContainsRune(relative, filepath.Separator) {
 				name = "." + string(filepath.Separator) + relative
 			}

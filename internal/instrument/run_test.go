@@ -291,17 +291,20 @@ func TestABuildThatFails(t *testing.T) {
 	assert.Contains(t, stderr, "1 because its file does not parse")
 
 	dir = programCopy(t)
-	broken := "func broken(text string) (out string) {\n\tfor _, r := range text {\n\t\tout += string(r) + undefinedName\n\t}\n\treturn out\n}\n"
+	broken := "func broken(text string) (out string) {\n\tfor _, r := range text {\n" +
+		"\t\tout += string(r) + undefinedName\n\t}\n\treturn out\n}\n"
 	write(t, dir, "words/broken.go", "package words\n\n"+broken)
-	write(t, dir, "broken.go", "package main\n\n"+broken)
 	for _, verb := range []string{"build", "test"} {
 		code, _, stderr = corehourGo(t, Settings{}, verb, "-C", dir, "./...")
 		assert.Equal(t, 1, code)
 		assert.Contains(t, stderr, "words/broken.go:5:22: undefined: undefinedName")
 		assert.NotContains(t, stderr, "corehour-go-")
 	}
-	_, _, stderr = corehourGo(t, Settings{}, "build", "-C", dir, "-gcflags=-e", ".")
-	assert.NotContains(t, stderr, "corehour-go-")
+	dir = programCopy(t)
+	write(t, dir, "broken.go", "package main\n\n"+broken)
+	code, _, stderr = corehourGo(t, Settings{}, "build", "-C", dir, "-o", os.DevNull, ".")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "\n./broken.go:5:22: undefined: undefinedName")
 }
 
 func TestNoModule(t *testing.T) {

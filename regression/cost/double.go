@@ -11,7 +11,7 @@ import (
 // calls, what that paid is in its self cost too: it is counted twice. Who called them is not known.
 // So it is at most what timed methods cost themselves that they do not call; and of a call in a
 // thousand that is timed, few can have held one of a method's few calls. Those that did took so much more
-// than others: where time buckets hardly differ, none did.
+// than others: where time buckets hardly differ, and few of them had such a call, none did.
 func (b *builder) setApart() {
 	calls := map[function][]function{}
 	for _, e := range b.costs.Edges {
@@ -68,13 +68,13 @@ func (a *timedMethod) add(m *query.MethodCost) {
 }
 
 // holds is the most of its self cost that may be of so many calls of another method: as
-// many of its timed calls held one of these as there are, times the share that was timed. What is in some calls alone
-// is in what time buckets differ by.
+// many of its timed calls held one of these as there are, times the share that was timed. Where these are fewer than
+// time buckets, what they held is in what buckets differ by: A in each of k of n leaves squares of k A^2 (1 - k/n).
 func (a *timedMethod) holds(calls float64) float64 {
 	held := calls * min(1, a.measured/a.calls)
 	most := max(0, a.selfX) * min(1, held)
-	if n := a.timeBuckets; n >= 2 {
-		most = min(most, math.Sqrt(max(1, held)*n/(n-1)*a.squares))
+	if k, n := max(1, held), a.timeBuckets; k < n {
+		most = min(most, math.Sqrt(k*a.squares/(1-k/n)))
 	}
 	return most
 }

@@ -51,9 +51,9 @@ func TestCountedTwice(t *testing.T) {
 	}
 }
 
-// Connections whose loops have not ended call read, and none of the timed calls of other methods held one of
-// the loops: they all take the same. So nothing is counted twice, and what the service costs as a whole is not known
-// from the calls from outside, of which other is the only one.
+// Loops of connections have not ended, and write. Each read is on a goroutine of its own, and none of those
+// that were timed held a loop: they all take the same. So nothing is counted twice, and what reads take is not
+// what the service does with all that it calls.
 func TestLoopsOfConnections(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)
@@ -76,4 +76,23 @@ func TestLoopsOfConnections(t *testing.T) {
 	if l := computeWith(t, where, Options{By: []Dimension{ByService}}).Groups[0]; l.InclusiveCoreHours != nil {
 		t.Errorf("%v core hours in calls from outside, where methods cost %v themselves", *l.InclusiveCoreHours, *l.SelfCoreHours)
 	}
+}
+
+// Each call of a method makes one of another whose CPU is never timed, all through the minute. Time buckets do not
+// differ by that, and all of it is counted twice.
+func TestCountedTwiceAllTheTime(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)
+	const calls = 6000
+	for _, method := range []string{"a.request", "a.blocking", "a.work"} {
+		p.Counts(method, fixture.Start, time.Minute, calls)
+	}
+	for i := range calls {
+		at := fixture.Start.Add(time.Minute * time.Duration(i) / calls)
+		p.Call("a.request", methodspan.CallerEntry, at, 2*time.Millisecond, 2*time.Millisecond, 1, 1)
+		p.Call("a.work", "a.blocking", at, time.Millisecond, time.Millisecond, 1, 1)
+	}
+	r, _ := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	s := &r.Services[0]
+	near(t, "counted twice", &s.DoubleCoreHours, -(6 * time.Second).Hours(), 1e-6)
 }

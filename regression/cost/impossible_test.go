@@ -39,21 +39,23 @@ func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
 	}
 }
 
+// shareOfCalls adds 1,000 calls to a minute, of which some are timed.
+func shareOfCalls(p *fixture.Process, method, caller string, timed int, cpu time.Duration) {
+	p.Counts(method, fixture.Start, time.Minute, 1000)
+	for i := range timed {
+		at := fixture.Start.Add(time.Minute * time.Duration(i) / time.Duration(timed))
+		p.Call(method, caller, at, cpu, cpu, float64(timed)/1000, 1)
+	}
+}
+
 // The sum is that of the entry's timed calls, of which those that took most were not timed. What many
 // calls say of another method, or the only one, stays all the same.
 func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
-	call := func(method, caller string, timed int, cpu time.Duration) {
-		p.Counts(method, fixture.Start, time.Minute, 1000)
-		for i := range timed {
-			at := fixture.Start.Add(time.Minute * time.Duration(i) / time.Duration(timed))
-			p.Call(method, caller, at, cpu, cpu, float64(timed)/1000, 1)
-		}
-	}
-	call("a.Expression", methodspan.CallerEntry, 10, time.Millisecond)
-	call("a.Primary", "a.Expression", 1, 25*time.Millisecond)
-	call("a.Number", "a.Expression", 500, 4*time.Millisecond)
+	shareOfCalls(p, "a.Expression", methodspan.CallerEntry, 10, time.Millisecond)
+	shareOfCalls(p, "a.Primary", "a.Expression", 1, 25*time.Millisecond)
+	shareOfCalls(p, "a.Number", "a.Expression", 500, 4*time.Millisecond)
 	p.Counts("a.Once", fixture.Start, time.Minute, 1)
 	p.Call("a.Once", methodspan.CallerEntry, fixture.Start, 2*time.Second, 2*time.Second, 1, 1)
 	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
@@ -71,16 +73,9 @@ func TestTheContainingCallWasNotTimed(t *testing.T) {
 		if process > 0 {
 			p.Beat(fixture.Start, time.Minute, process, false)
 		}
-		call := func(method, caller string, timed int, cpu time.Duration) {
-			p.Counts(method, fixture.Start, time.Minute, 1000)
-			for i := range timed {
-				at := fixture.Start.Add(time.Minute * time.Duration(i) / time.Duration(timed))
-				p.Call(method, caller, at, cpu, cpu, float64(timed)/1000, 1)
-			}
-		}
-		call("a.Run", methodspan.CallerEntry, 10, time.Microsecond)
-		call("a.Step", "a.Run", 500, 3*time.Millisecond)
-		call("a.Look", "a.Run", 500, 2*time.Millisecond)
+		shareOfCalls(p, "a.Run", methodspan.CallerEntry, 10, time.Microsecond)
+		shareOfCalls(p, "a.Step", "a.Run", 500, 3*time.Millisecond)
+		shareOfCalls(p, "a.Look", "a.Run", 500, 2*time.Millisecond)
 		r, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
 		step, look := 3*time.Second, 2*time.Second
 		if process == 4*time.Second {

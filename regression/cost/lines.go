@@ -264,10 +264,15 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 // hide keeps the dollars of a line that prints none, and their error, for the sums that it is a part of.
 func (l *Line) hide(s *lineSums, sampling float64) {
 	l.hiddenUSD = pointer(s.selfUSD)
-	if s.selfX != 0 {
-		width := normal95 * math.Hypot(s.probes.SE(), sampling) * math.Abs(s.selfUSD/s.selfX)
-		l.usdError = &[2]float64{-width, width}
+	price := 0.0
+	switch {
+	case s.selfX != 0:
+		price = math.Abs(s.selfUSD / s.selfX)
+	case s.inclusiveX > 0: // as of one that was set to zero
+		price = s.inclusiveUSD / s.inclusiveX
 	}
+	width := price * normal95 * math.Hypot(s.probes.SE(), sampling)
+	l.usdError = &[2]float64{-width, width}
 }
 
 // bounds sets the interval of the self cost, or where none may be printed what it is at least.
@@ -281,9 +286,9 @@ func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Resi
 }
 
 // inclusive sets what calls take with all that they call, where that is known: of a group by those
-// from outside, of which some must have been timed. It is not known where it would be less than the line's own cost,
-// as of a service whose loop for each connection has no call that ended. Nothing is left of calls that the probes below them cost
-// as much as they took, and what is within the uncertainty of its own probe is not known either.
+// from outside, of which some must have been timed. It is not known where it would be less than the
+// line's own cost, as of a service whose loop for each connection has no call that ended; nor where the
+// probes below calls cost as much as these took, nor within the uncertainty of their own probe.
 func (l *Line) inclusive(s *lineSums, method bool) {
 	if !(s.x > 0) || l.BelowResolution && s.x/s.n <= l.ResolutionNS {
 		return

@@ -173,11 +173,7 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	case l.BelowResolution:
 		return fmt.Sprintf("below resolution (%s)", output.NanosOf(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:
-		least := r.For(per, l, l.SelfUSDLeast)
-		if least == nil {
-			return output.Unknown
-		}
-		return ">= " + output.Amount(*least)
+		return output.Known(r.For(per, l, l.SelfUSDLeast), func(least float64) string { return ">= " + output.Amount(least) })
 	case l.SelfCoreHoursLeast != nil:
 		return ">= " + output.AmountOf(l.SelfCoreHoursLeast) + " core-h"
 	case l.LowerBound && l.SelfCoreHours != nil:
