@@ -28,37 +28,30 @@ const (
 	oldestGo    = "go1.25" // that the SDK is written for; a file may say so whatever the module says
 )
 
-// overlay is a directory with files that replace or join those of the program.
+// overlay is what replaces or joins the files of the program.
 type overlay struct {
-	dir     string
+	*kept
 	replace map[string]string
 }
 
 func newOverlay() (*overlay, error) {
-	dir, err := os.MkdirTemp("", "corehour-go-")
-	if err != nil {
-		return nil, err
-	}
-	return &overlay{dir: dir, replace: map[string]string{}}, nil
+	k, err := openKept()
+	return &overlay{kept: k, replace: map[string]string{}}, err
 }
-
-func (o *overlay) remove() { os.RemoveAll(o.dir) }
 
 // put makes the text the content of the file at the path.
-func (o *overlay) put(path string, text []byte) error {
-	file := filepath.Join(o.dir, fmt.Sprintf("%d%s", len(o.replace), filepath.Ext(path)))
-	o.replace[path] = file
-	return os.WriteFile(file, text, 0o600)
+func (o *overlay) put(path string, text []byte) (err error) {
+	o.replace[path], err = o.file(path, text)
+	return err
 }
 
-// file writes the file for -overlay and returns its path.
-func (o *overlay) file() (string, error) {
+// list writes the file for -overlay and returns its path.
+func (o *overlay) list() (string, error) {
 	text, err := json.Marshal(map[string]any{"Replace": o.replace})
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(o.dir, "overlay.json")
-	return path, os.WriteFile(path, text, 0o600)
+	return o.file("overlay.json", text)
 }
 
 // fill puts in what the build needs.

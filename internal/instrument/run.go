@@ -88,11 +88,11 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	if err != nil {
 		return 0, err
 	}
-	defer o.remove()
+	defer func() { _ = o.close() }() // files that stay are no reason to fail
 	if err := o.fill(p, chosen, text, calls.table(all)); err != nil {
 		return 0, err
 	}
-	overlay, err := o.file()
+	overlay, err := o.list()
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return 0, err
 	}

@@ -1,0 +1,123 @@
+package instrument
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// rewritten is where builds of these tests keep files.
+var rewritten string
+
+// TestMain keeps them out of the user's cache directory, in which the build cache is.
+func TestMain(m *testing.M) {
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		panic(err)
+	}
+	dir, err := os.MkdirTemp("", "cache")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("GOCACHE", string(bytes.TrimSpace(cache)))
+	os.Setenv("XDG_CACHE_HOME", dir)
+	rewritten = filepath.Join(dir, "corehour", "go")
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// keptFiles returns those of a directory.
+func keptFiles(t *testing.T, dir string) map[string]os.FileInfo {
+	t.Helper()
+	found := map[string]os.FileInfo{}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		info, err := e.Info()
+		require.NoError(t, err)
+		found[e.Name()] = info
+	}
+	return found
+}
+
+// A second build writes nothing but what has changed, and repairs what is damaged: what an edited
+// file was before is never built.
+func TestRewrittenFilesStay(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	dir := programCopy(t)
+	_, first, _ := built(t, Settings{}, dir)
+	kept := filepath.Join(cache, "corehour", "go")
+	before := keptFiles(t, kept)
+	require.Greater(t, len(before), 60)
+
+	for name, info := range before {
+		text := bytes.Repeat([]byte("x"), int(info.Size()))
+		require.NoError(t, os.WriteFile(filepath.Join(kept, name), text, 0o600))
+		break
+	}
+	_, second, _ := built(t, Settings{}, dir)
+	after := keptFiles(t, kept)
+	replaced := 0
+	for name, info := range after {
+		if !os.SameFile(info, before[name]) {
+			replaced++
+		}
+	}
+	assert.Len(t, after, len(before))
+	assert.Equal(t, 1, replaced, "files that were written again")
+	assert.Equal(t, runProgram(t, first, "return").stdout, runProgram(t, second, "return").stdout)
+
+	write(t, dir, "words/zmore.go", "package words\n\n//go:noinline\nfunc more(n int) int { return n / 2 }\n")
+	built(t, Settings{}, dir)
+	assert.Len(t, keptFiles(t, kept), len(before)+3, "the file, the probes of its package and the list")
+}
+
+func TestKeptFilesAreBounded(t *testing.T) {
+	k := &kept{dir: t.TempDir(), most: 10}
+	var paths []string
+	for i := range 14 {
+		path, err := k.file(fmt.Sprintf("%d.go", i), []byte("text"))
+		require.NoError(t, err)
+		paths = append(paths, path)
+		if i < 11 {
+			unused := time.Now().Add(time.Duration(i-100) * time.Hour)
+			require.NoError(t, os.Chtimes(path, unused, unused))
+		}
+	}
+	used, err := k.file("0.go", []byte("text"))
+	require.NoError(t, err)
+	assert.Equal(t, paths[0], used)
+	require.NoError(t, k.close())
+	assert.Len(t, keptFiles(t, k.dir), 5)
+	for i, path := range paths {
+		if i == 0 || i > 9 {
+			assert.FileExists(t, path, "used now, or among those used last")
+		} else {
+			assert.NoFileExists(t, path)
+		}
+	}
+	require.NoError(t, k.close())
+	assert.Len(t, keptFiles(t, k.dir), 5)
+}
+
+// Without a directory of the user nothing stays.
+func TestFilesWithoutACache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(os.Args[0], "no directory"))
+	t.Setenv("TMPDIR", t.TempDir())
+	k, err := openKept()
+	require.NoError(t, err)
+	path, err := k.file("a.go", []byte("package a"))
+	require.NoError(t, err)
+	assert.FileExists(t, path)
+	require.NoError(t, k.close())
+	assert.Empty(t, keptFiles(t, os.Getenv("TMPDIR")))
+}
