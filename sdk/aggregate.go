@@ -43,8 +43,8 @@ func (pl *plan) addAggregate(r *record) {
 	if r.caller == nil && r.state == cpuNotSampled && pl.addWall(r.start, r.wall, r.failed) {
 		return
 	}
-	start := pl.engine.unix(r.start)
-	pl.engine.cells.addRecord(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
+	start := engineOf(pl).unix(r.start)
+	engineOf(pl).cells.addRecord(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
 }
 
 // aggregateKey returns the key of a cell of mode Aggregate. Every call is timed, so p
@@ -57,7 +57,7 @@ func (pl *plan) aggregateKey(caller *Method, cpuP float64, minute int64) cellKey
 // hold of the one before into the cell table. A closed plan (to = from) keeps
 // nothing: calls that are still in flight end in the table.
 func (pl *plan) openShards(minute int64, open bool) {
-	e := pl.engine
+	e := engineOf(pl)
 	for i := range pl.aggregate {
 		s := &pl.aggregate[i]
 		for !s.lock() {

@@ -69,10 +69,10 @@ func (c Call) end(failed bool) {
 			return
 		}
 	case pl.plain:
-		if p, at := pl.engine.ring.Claim(); p != nil {
+		if p, at := engineOf(pl).ring.Claim(); p != nil {
 			r := &p.Record
 			r.plan, r.start, r.wall, r.failed = pl, c.word, wall, failed
-			pl.engine.publish(p, at)
+			engineOf(pl).publish(p, at)
 			return
 		}
 	}
@@ -84,10 +84,10 @@ func (c Call) end(failed bool) {
 func (pl *plan) finish(r *record, chosen bool) {
 	switch {
 	case pl.empty:
-		pl.engine.probe.inside.addSample(r.wall)
+		engineOf(pl).probe.inside.addSample(r.wall)
 	case pl.mode == Aggregate:
 		pl.addAggregate(r)
 	case !pl.tail || pl.keepTail(r, chosen):
-		pl.engine.offer(r)
+		engineOf(pl).offer(r)
 	}
 }

@@ -115,6 +115,6 @@ func (e *engine) switchedOn(m *Method) int64 {
 // registry.mu is held.
 func (n *graphNode) park(pl *plan) {
 	if old := n.parked.Swap(pl); old != nil && old != pl {
-		old.openShards(minuteOf(old.engine.unix(now())), false)
+		old.openShards(minuteOf(engineOf(old).unix(now())), false)
 	}
 }

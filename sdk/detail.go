@@ -59,8 +59,8 @@ var (
 // they count. See docs/adr/0031-probe-cost.md.
 func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached int64) Call {
 	var x *extra
-	if ctx != nil && pl.engine.traceContext != nil {
-		x = pl.engine.traceOf(ctx)
+	if ctx != nil && engineOf(pl).traceContext != nil {
+		x = engineOf(pl).traceOf(ctx)
 	}
 	if stack != "" {
 		x = x.withStack(stack)
@@ -69,9 +69,9 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 	load := cpuslots.Load(0)
 	slot := cpuslots.None
 	if pl.cpuRate > 0 {
-		load = cpuSlots.Load(&pl.method.cpu, &pl.engine.slots)
-		if share := load.Share(pl.cpuRate); share == 1 || float64(pl.engine.random()>>11)/(1<<53) < share {
-			slot = cpuSlots.Take(pl.method, &pl.method.cpu, &pl.engine.slots, &pl.engine.counters.slotRefusals)
+		load = cpuSlots.Load(&pl.method.cpu, &engineOf(pl).slots)
+		if share := load.Share(pl.cpuRate); share == 1 || float64(engineOf(pl).random()>>11)/(1<<53) < share {
+			slot = cpuSlots.Take(pl.method, &pl.method.cpu, &engineOf(pl).slots, &engineOf(pl).counters.slotRefusals)
 			state = cpuExact
 			if slot == cpuslots.None {
 				state = cpuUnavailable
@@ -131,11 +131,11 @@ func (d *detail) end(use int64, failed bool) {
 	case d.goroutine == hostclock.Goroutine():
 		if d.waits != waitsUnread {
 			r.waits = uint32(min(hostclock.ThreadWaits()-d.waits, math.MaxUint32))
-			if p := &r.plan.engine.probe; r.waits > 0 && !p.waited.Load() {
+			if p := &engineOf(r.plan).probe; r.waits > 0 && !p.waited.Load() {
 				p.waited.Store(true)
 			}
 		}
-		r.settleCPU(cpuEnd-d.cpuStart, r.plan.engine.probe.reading.Load(), cold)
+		r.settleCPU(cpuEnd-d.cpuStart, engineOf(r.plan).probe.reading.Load(), cold)
 		runtime.UnlockOSThread()
 		cpuSlots.Release(slot, &r.plan.method.cpu)
 	default:
@@ -144,7 +144,7 @@ func (d *detail) end(use int64, failed bool) {
 	}
 	r.plan.finish(&r, true)
 	if before > 0 {
-		r.plan.engine.probe.measure(r.state, before, end)
+		engineOf(r.plan).probe.measure(r.state, before, end)
 	}
 }
 

@@ -20,7 +20,7 @@ type plan struct {
 	marks []atomic.Int64 // per counter: the count at which a call is chosen; 0 = not drawn yet
 
 	method *Method
-	engine *engine
+	engine any // an *engine: a package that has probes would compile all generic code that it is made of
 	settings
 	walked    bool    // the caller is searched by frame pointers
 	plain     bool    // a chosen call needs nothing but two readings of the clock
@@ -77,6 +77,9 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 	}
 	return pl
 }
+
+// engineOf is no method: those are read where a package has probes.
+func engineOf(pl *plan) *engine { return pl.engine.(*engine) }
 
 // begin counts the call and decides whether it is timed. A counter only grows;
 // the call that reaches the drawn count is chosen. Which counter is used depends on

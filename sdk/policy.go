@@ -289,6 +289,6 @@ func (m *Method) replacePlan(pl *plan) {
 		callersChanged.Add(1)
 	}
 	if old != nil {
-		old.openShards(minuteOf(old.engine.unix(now())), false)
+		old.openShards(minuteOf(engineOf(old).unix(now())), false)
 	}
 }
