@@ -30,6 +30,9 @@ var (
 	ErrClosed = errors.New("the writer is closed")
 )
 
+// WhenRowsAppear is the hint where there are none yet. Why a collector writes nothing it alone knows.
+const WhenRowsAppear = "rows appear some seconds after the collector received the first spans; if none do its log says why, such as a disk that is nearly full"
+
 // Error says which operation failed on which path and what to do about it.
 type Error struct {
 	Op   string // what was attempted, e.g. "rename file"

@@ -109,7 +109,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		return nil, nil, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrMissing, Hint: "there is no prefix of a collector in it: name the bucket, and the path in it, that the warehouse exporter's `bucket::url` names"}
 	}
 	if len(dates) == 0 {
-		return nil, nil, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrEmpty, Hint: "rows appear some seconds after the collector received the first spans"}
+		return nil, nil, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrEmpty, Hint: warehouse.WhenRowsAppear}
 	}
 	paths, err := c.hold(ctx, want, r.Tell)
 	if err != nil {

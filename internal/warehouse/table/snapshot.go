@@ -133,7 +133,7 @@ func lostCurrent(root string) error {
 
 func errEmpty(root string) error {
 	return &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrEmpty,
-		Hint: "rows appear some seconds after the collector received the first spans"}
+		Hint: warehouse.WhenRowsAppear}
 }
 
 func openGeneration(root, name, sum string) (*Snapshot, error) {
