@@ -18,6 +18,7 @@ import (
 const (
 	inlineBudget = 80
 	callCost     = 57
+	closureCost  = 16
 )
 
 // inlined estimates whether the compiler inlines the function, so that a probe would cost a
@@ -28,6 +29,9 @@ func inlined(decl *ast.FuncDecl) bool {
 		switch n := n.(type) {
 		case nil, *ast.BlockStmt, *ast.ExprStmt, *ast.ParenExpr, *ast.DeclStmt, *ast.GenDecl, *ast.ValueSpec, *ast.Comment, *ast.CommentGroup:
 			return true
+		case *ast.FuncLit: // another function, whose body does not count
+			cost += closureCost
+			return false
 		case *ast.DeferStmt, *ast.GoStmt, *ast.SelectStmt:
 			never = true
 		case *ast.CallExpr:

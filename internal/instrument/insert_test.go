@@ -153,6 +153,28 @@ func FuzzInsert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkInserted(t, "p.go", text) })
 }
 
+// The body of a closure does not count, whatever it holds.
+func TestInlinedWithClosures(t *testing.T) {
+	dir := t.TempDir()
+	body := "{ defer print(n); for n < 9 { n += len(os.Args); print(n, n, n, n) }; return n + cap(os.Args)*len(os.Args) }"
+	text := "package p\n\nimport \"os\"\n\nfunc wrapped(n int) func() int { return func() int " + body + " }\n" +
+		"func called(n int) int { return func() int " + body + "() }\n" +
+		"func two(n int) (a, b, c, d, e func() int) {\n\ta = func() int " + body + "\n\treturn a, func() int { return n }, " +
+		"func() int { return -n }, func() int { return 1 }, func() int { return n + 1 }\n}\n"
+	write(t, dir, "go.mod", "module p\n\ngo 1.25\n")
+	write(t, dir, "p.go", text)
+	out, err := exec.Command("go", "build", "-C", dir, "-gcflags=-m").CombinedOutput()
+	require.NoError(t, err, string(out))
+	s, _, err := parse("p", "p.go", []byte(text))
+	require.NoError(t, err)
+	for _, f := range s.functions {
+		inlines := bytes.Contains(out, []byte(": can inline "+strings.TrimPrefix(f.name, "p.")+"\n"))
+		assert.Equal(t, inlines, f.inline, f.name)
+	}
+	assert.True(t, s.functions[0].inline)
+	assert.False(t, s.functions[2].inline)
+}
+
 // The estimate agrees with what the compiler prints for 9 functions of 10.
 func TestInlinedAgreesWithTheCompiler(t *testing.T) {
 	packages := []string{"go/parser", "text/template", "encoding/json", "net/url", "archive/tar"}
