@@ -25,14 +25,13 @@ const (
 type kept struct {
 	dir       string
 	most      int
-	temporary bool // no directory of the user was found
+	temporary bool // the user has no directory that can be written to
 }
 
 func openKept() (*kept, error) {
-	root, err := os.UserCacheDir()
-	if err == nil {
+	if root, err := os.UserCacheDir(); err == nil {
 		k := &kept{dir: filepath.Join(root, "corehour", "go"), most: mostKept}
-		if err = os.MkdirAll(k.dir, 0o700); err == nil {
+		if os.MkdirAll(k.dir, 0o700) == nil && k.writable() {
 			return k, nil
 		}
 	}
@@ -41,6 +40,11 @@ func openKept() (*kept, error) {
 		return nil, err
 	}
 	return &kept{dir: dir, most: mostKept, temporary: true}, nil
+}
+
+func (k *kept) writable() bool {
+	f, err := os.CreateTemp(k.dir, "new-*")
+	return err == nil && errors.Join(f.Close(), os.Remove(f.Name())) == nil
 }
 
 // file returns the path of a file with this text. Two files for which the program has different

@@ -109,15 +109,24 @@ func TestKeptFilesAreBounded(t *testing.T) {
 	assert.Len(t, keptFiles(t, k.dir), 5)
 }
 
-// Without a directory of the user nothing stays.
+// Without a directory of the user that can be written to nothing stays.
 func TestFilesWithoutACache(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(os.Args[0], "no directory"))
-	t.Setenv("TMPDIR", t.TempDir())
-	k, err := openKept()
-	require.NoError(t, err)
-	path, err := k.file("a.go", []byte("package a"))
-	require.NoError(t, err)
-	assert.FileExists(t, path)
-	require.NoError(t, k.close())
-	assert.Empty(t, keptFiles(t, os.Getenv("TMPDIR")))
+	readOnly := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(readOnly, "corehour"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(readOnly, "corehour", "go"), 0o500))
+	caches := []string{filepath.Join(os.Args[0], "no directory"), readOnly}
+	if os.Geteuid() == 0 { // may write everywhere
+		caches = caches[:1]
+	}
+	for _, cache := range caches {
+		t.Setenv("XDG_CACHE_HOME", cache)
+		t.Setenv("TMPDIR", t.TempDir())
+		k, err := openKept()
+		require.NoError(t, err)
+		path, err := k.file("a.go", []byte("package a"))
+		require.NoError(t, err)
+		assert.FileExists(t, path)
+		require.NoError(t, k.close())
+		assert.Empty(t, keptFiles(t, os.Getenv("TMPDIR")))
+	}
 }
