@@ -245,6 +245,9 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		unseen = b.unseen(s)
 	}
 	total, interval = widen(total, interval, s.probes)
+	if unseen > uncertainAbove {
+		interval.Low -= unseen * max(0, s.selfX)
+	}
 	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
 	warning := b.gate(s)
 	l.LowerBound, l.Warning = warning != "", string(warning)

@@ -20,12 +20,14 @@ func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
 		name      string
 		reports   int
 		rate      float64
+		its       float64 // rate of Report
 		uncertain bool
 	}{
-		{"2 of 200 timed", 200, 0.01, true},
-		{"6 of 600 timed", 600, 0.01, true},
-		{"60 of 6,000 timed", 6000, 0.01, false},
-		{"all of 200 timed", 200, 1, false},
+		{"2 of 200 timed", 200, 0.01, 0.01, true},
+		{"6 of 600 timed", 600, 0.01, 0.01, true},
+		{"60 of 6,000 timed", 6000, 0.01, 0.01, false},
+		{"all of 200 timed", 200, 1, 1, false},
+		{"all of 200 timed, callees 1 in 100", 200, 0.01, 1, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, uint64(test.reports)))
@@ -34,8 +36,12 @@ func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
 				p := fixture.NewProcess("1", "a", fixture.Start)
 				p.Resource.Service = fmt.Sprintf("s%d", i)
 				call := func(method, caller string, at, cpu time.Duration) {
-					if r.Float64() < test.rate {
-						p.Call(method, caller, fixture.Start.Add(at), cpu, cpu, test.rate, 1)
+					rate := test.rate
+					if method == "a.Report" {
+						rate = test.its
+					}
+					if r.Float64() < rate {
+						p.Call(method, caller, fixture.Start.Add(at), cpu, cpu, rate, 1)
 					}
 				}
 				const small = 20_000
@@ -61,7 +67,8 @@ func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
 					continue
 				}
 				lines++
-				if l.SelfCoreHoursLeast != nil && *l.SelfCoreHoursLeast > truth {
+				if l.SelfCoreHoursLeast != nil && *l.SelfCoreHoursLeast > truth ||
+					l.SelfCoreHoursInterval != nil && l.SelfCoreHoursInterval[0] > truth {
 					above++
 				}
 				if test.uncertain && !l.Uncertain {
