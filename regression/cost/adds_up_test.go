@@ -125,3 +125,27 @@ func service(t *testing.T, s *Service, seen map[string]int) {
 		near(t, s.Service.String()+": paid dollars", s.PaidUSD, s.AttributedUSD+s.DoubleUSD+*s.UnattributedUSD+*s.IdleUSD, 1e-9)
 	}
 }
+
+// Methods cannot hold more than their processes used, as they seem to where the probes below them are not known.
+func TestInclusiveIsAtMostWhatProcessesUsed(t *testing.T) {
+	const calls, each, used = 200, 10 * time.Millisecond, time.Second
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for n := range calls {
+		at := fixture.Start.Add(time.Hour * time.Duration(n) / calls)
+		p.Call("a.Outer", methodspan.CallerEntry, at, each, each, 1, 1)
+		p.Call("a.Inner", "a.Outer", at, each/2, each/2, 1, 1)
+	}
+	p.Counts("a.Outer", fixture.Start, time.Hour, calls)
+	p.Counts("a.Inner", fixture.Start, time.Hour, calls)
+	p.Beat(fixture.Start, time.Hour, used, true)
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	_, methods := compute(t, root)
+	outer, inner := methods["a.Outer"], methods["a.Inner"]
+	near(t, "inclusive", outer.InclusiveCoreHours, used.Hours(), 1e-9)
+	near(t, "inclusive dollars", outer.InclusiveUSD, 0.05*used.Hours(), 1e-9)
+	near(t, "time per call", outer.CPUNSPerCall, float64(used/calls), 1e-9)
+	near(t, "inclusive of the callee", inner.InclusiveCoreHours, (calls * each / 2).Hours(), 1e-9)
+	for _, l := range computeWith(t, root, Options{By: []Dimension{ByClass}}).Groups {
+		near(t, "inclusive of the class", l.InclusiveCoreHours, used.Hours(), 1e-9)
+	}
+}

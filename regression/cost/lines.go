@@ -235,7 +235,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		sampling = math.Inf(1)
 	}
 	below := l.resolve(s, sampling)
-	l.inclusive(s, method)
+	l.inclusive(s, method, b.most(s))
 	if below {
 		l.hide(s, sampling)
 		return
@@ -291,21 +291,35 @@ func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Resi
 // inclusive sets what calls take with all that they call, where that is known: of a group by those
 // from outside, of which some must have been timed. It is not known where it would be less than the
 // line's own cost, as of a service whose loop for each connection has no call that ended; nor where the
-// probes below calls cost as much as these took, nor within the uncertainty of their own probe.
-func (l *Line) inclusive(s *lineSums, method bool) {
+// probes below calls cost as much as these took, nor within the uncertainty of their own probe. And it is
+// at most what methods may have used: of calls that are seldom timed the probes below others are seldom known.
+func (l *Line) inclusive(s *lineSums, method bool, most float64) {
 	if !(s.x > 0) || l.BelowResolution && s.x/s.n <= l.ResolutionNS {
 		return
 	}
 	if method {
-		l.CPUNSPerCall = pointer(s.x / s.n)
+		l.CPUNSPerCall = pointer(min(s.x, most) / s.n)
 	}
 	if !(s.inclusiveN > 0) || s.inclusiveX < leastInclusive*s.selfX {
 		return
 	}
-	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
+	l.InclusiveCoreHours = pointer(min(s.inclusiveX, most) / nsPerCoreHour)
 	if s.inclusiveUSD != 0 {
-		l.InclusiveUSD = pointer(s.inclusiveUSD)
+		l.InclusiveUSD = pointer(s.inclusiveUSD * min(1, most/s.inclusiveX))
 	}
+}
+
+// most is the CPU time in ns that the methods of a line may have used, where that is known.
+func (b *builder) most(s *lineSums) float64 {
+	most := 0.0
+	for name := range s.services {
+		service := b.service[name]
+		if service.ProcessCoreHours == nil || !(service.methodsCPU() > 0) {
+			return math.Inf(1)
+		}
+		most += service.methodsCPU() * nsPerCoreHour
+	}
+	return most
 }
 
 // pendingCounts is why a line has no cost yet.
