@@ -43,8 +43,9 @@ func (pl *plan) addAggregate(r *record) {
 	if r.caller == nil && r.state == cpuNotSampled && pl.addWall(r.start, r.wall, r.failed) {
 		return
 	}
-	start := engineOf(pl).unix(r.start)
-	engineOf(pl).cells.addRecord(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
+	e := engineOf(pl)
+	start := e.unix(r.start)
+	e.cells.addRecord(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
 }
 
 // aggregateKey returns the key of a cell of mode Aggregate. Every call is timed, so p

@@ -69,10 +69,11 @@ func (c Call) end(failed bool) {
 			return
 		}
 	case pl.plain:
-		if p, at := engineOf(pl).ring.Claim(); p != nil {
+		e := engineOf(pl)
+		if p, at := e.ring.Claim(); p != nil {
 			r := &p.Record
 			r.plan, r.start, r.wall, r.failed = pl, c.word, wall, failed
-			engineOf(pl).publish(p, at)
+			e.publish(p, at)
 			return
 		}
 	}

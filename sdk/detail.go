@@ -58,9 +58,10 @@ var (
 // code that will end the call and here, so that all are in the processor's caches when
 // they count. See docs/adr/0031-probe-cost.md.
 func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached int64) Call {
+	e := engineOf(pl)
 	var x *extra
-	if ctx != nil && engineOf(pl).traceContext != nil {
-		x = engineOf(pl).traceOf(ctx)
+	if ctx != nil && e.traceContext != nil {
+		x = e.traceOf(ctx)
 	}
 	if stack != "" {
 		x = x.withStack(stack)
@@ -69,9 +70,9 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 	load := cpuslots.Load(0)
 	slot := cpuslots.None
 	if pl.cpuRate > 0 {
-		load = cpuSlots.Load(&pl.method.cpu, &engineOf(pl).slots)
-		if share := load.Share(pl.cpuRate); share == 1 || float64(engineOf(pl).random()>>11)/(1<<53) < share {
-			slot = cpuSlots.Take(pl.method, &pl.method.cpu, &engineOf(pl).slots, &engineOf(pl).counters.slotRefusals)
+		load = cpuSlots.Load(&pl.method.cpu, &e.slots)
+		if share := load.Share(pl.cpuRate); share == 1 || float64(e.random()>>11)/(1<<53) < share {
+			slot = cpuSlots.Take(pl.method, &pl.method.cpu, &e.slots, &e.counters.slotRefusals)
 			state = cpuExact
 			if slot == cpuslots.None {
 				state = cpuUnavailable
@@ -125,17 +126,18 @@ func (d *detail) end(use int64, failed bool) {
 		before = d.start - d.reached
 	}
 	d.plan, d.extra = nil, nil
+	probe := &engineOf(r.plan).probe
 	switch {
 	case slot == cpuslots.None:
 		details.Put(d)
 	case d.goroutine == hostclock.Goroutine():
 		if d.waits != waitsUnread {
 			r.waits = uint32(min(hostclock.ThreadWaits()-d.waits, math.MaxUint32))
-			if p := &engineOf(r.plan).probe; r.waits > 0 && !p.waited.Load() {
-				p.waited.Store(true)
+			if r.waits > 0 && !probe.waited.Load() {
+				probe.waited.Store(true)
 			}
 		}
-		r.settleCPU(cpuEnd-d.cpuStart, engineOf(r.plan).probe.reading.Load(), cold)
+		r.settleCPU(cpuEnd-d.cpuStart, probe.reading.Load(), cold)
 		runtime.UnlockOSThread()
 		cpuSlots.Release(slot, &r.plan.method.cpu)
 	default:
@@ -144,7 +146,7 @@ func (d *detail) end(use int64, failed bool) {
 	}
 	r.plan.finish(&r, true)
 	if before > 0 {
-		engineOf(r.plan).probe.measure(r.state, before, end)
+		probe.measure(r.state, before, end)
 	}
 }
 
