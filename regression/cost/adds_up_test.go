@@ -148,4 +148,12 @@ func TestInclusiveIsAtMostWhatProcessesUsed(t *testing.T) {
 	for _, l := range computeWith(t, root, Options{By: []Dimension{ByClass}}).Groups {
 		near(t, "inclusive of the class", l.InclusiveCoreHours, used.Hours(), 1e-9)
 	}
+	for _, l := range computeWith(t, root, Options{By: []Dimension{ByMethod, ByCaller}}).Lines() {
+		if l.Caller == methodspan.CallerEntry {
+			near(t, "inclusive by caller", l.InclusiveCoreHours, used.Hours(), 1e-9)
+			near(t, "dollars by caller", l.InclusiveUSD, 0.05*used.Hours(), 1e-9)
+		} else {
+			near(t, "inclusive of the callee by caller", l.InclusiveCoreHours, (calls * each / 2).Hours(), 1e-9)
+		}
+	}
 }

@@ -235,7 +235,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		sampling = math.Inf(1)
 	}
 	below := l.resolve(s, sampling)
-	l.inclusive(s, method, b.most(s))
+	l.inclusive(s, method, b.most(s.services))
 	if below {
 		l.hide(s, sampling)
 		return
@@ -303,16 +303,29 @@ func (l *Line) inclusive(s *lineSums, method bool, most float64) {
 	if !(s.inclusiveN > 0) || s.inclusiveX < leastInclusive*s.selfX {
 		return
 	}
-	l.InclusiveCoreHours = pointer(min(s.inclusiveX, most) / nsPerCoreHour)
+	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
 	if s.inclusiveUSD != 0 {
-		l.InclusiveUSD = pointer(s.inclusiveUSD * min(1, most/s.inclusiveX))
+		l.InclusiveUSD = pointer(s.inclusiveUSD)
+	}
+	l.limit(most)
+}
+
+// limit reduces inclusive figures to the CPU time in ns that the methods of a line may have used.
+func (l *Line) limit(most float64) {
+	if l.InclusiveCoreHours == nil || *l.InclusiveCoreHours*nsPerCoreHour <= most {
+		return
+	}
+	left := most / nsPerCoreHour / *l.InclusiveCoreHours
+	*l.InclusiveCoreHours *= left
+	if l.InclusiveUSD != nil {
+		*l.InclusiveUSD *= left
 	}
 }
 
-// most is the CPU time in ns that the methods of a line may have used, where that is known.
-func (b *builder) most(s *lineSums) float64 {
+// most is the CPU time in ns that the methods of services may have used, where that is known.
+func (b *builder) most(services map[query.Service]bool) float64 {
 	most := 0.0
-	for name := range s.services {
+	for name := range services {
 		service := b.service[name]
 		if service.ProcessCoreHours == nil || !(service.methodsCPU() > 0) {
 			return math.Inf(1)
@@ -412,6 +425,7 @@ func (b *builder) callerLines() []Line {
 	at := map[key]int{}
 	wall := b.wallByCaller()
 	var out []Line
+	var services []map[query.Service]bool // of each line
 	for _, e := range b.costs.Edges {
 		m := methods[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
 		if m == nil {
@@ -424,7 +438,9 @@ func (b *builder) callerLines() []Line {
 			at[k] = i
 			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Group: k.GoroutineGroup, Caller: k.caller, Requests: b.service[e.Service].Requests,
 				days: b.service[e.Service].basis.Days(), USDPerDayBasis: b.service[e.Service].basis.String()})
+			services = append(services, map[query.Service]bool{})
 		}
+		services[i][e.Service] = true
 		l := &out[i]
 		l.GenericPrice = l.GenericPrice || b.service[e.Service].GenericPrice
 		l.Calls += e.Calls
@@ -440,6 +456,9 @@ func (b *builder) callerLines() []Line {
 		if x, ok := wall[callBy{keyOf(m), e.Caller}]; ok {
 			l.InclusiveWallHours = addKnown(l.InclusiveWallHours, x/nsPerHour)
 		}
+	}
+	for i := range out {
+		out[i].limit(b.most(services[i]))
 	}
 	slices.SortStableFunc(out, func(x, y Line) int {
 		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), descending(x.InclusiveWallHours, y.InclusiveWallHours), cmp.Compare(y.Calls, x.Calls))
