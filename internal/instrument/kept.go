@@ -76,7 +76,8 @@ func (k *kept) has(path string, text []byte) bool {
 	return err == nil && bytes.Equal(held, text)
 }
 
-// write replaces the file at once: another build may be reading it.
+// write replaces the file at once: another build may be reading it. It need not be on the disk, as what
+// package durable writes: what is read is compared.
 func (k *kept) write(path string, text []byte) error {
 	f, err := os.CreateTemp(k.dir, "new-*")
 	if err != nil {
