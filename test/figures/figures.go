@@ -111,6 +111,32 @@ func (r *Run) Print(w io.Writer) error {
 	return table.Flush()
 }
 
+// Missed returns an error that names each figure that misses its goal, with the goal.
+func (r *Run) Missed() error {
+	var missed []string
+	for _, f := range r.Results {
+		if !f.OK {
+			missed = append(missed, f.judgement())
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d figures miss their goals:\n  %s", len(missed), len(r.Results), strings.Join(missed, "\n  "))
+}
+
+// judgement is a line about a figure with a goal.
+func (f *Result) judgement() string {
+	compared, value, unit := "<=", f.Value, " "+f.Unit
+	if f.Better == Higher {
+		compared = ">="
+	}
+	if f.Ratio != nil {
+		value, unit = *f.Ratio, " of "+f.Peer
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s: %s, not %s %s%s", f.Name, number(value), compared, number(*f.Goal), unit))
+}
+
 // Write writes the report as <dir>/<name>.json.
 func (r *Run) Write(dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -27,6 +27,13 @@ func TestReport(t *testing.T) {
 	if len(lines) != 6 || !strings.HasSuffix(strings.TrimSpace(lines[2]), "ok") || !strings.HasSuffix(strings.TrimSpace(lines[3]), "short") {
 		t.Errorf("table:\n%s", table.String())
 	}
+	want := "2 of 4 figures miss their goals:\n  late: 2.25, not <= 2 of stock\n  rows: 5, not >= 6 rows/s"
+	if err := r.Missed(); err == nil || err.Error() != want {
+		t.Errorf("missed: %v, want %s", err, want)
+	}
+	if err := New("empty").Missed(); err != nil {
+		t.Errorf("missed of no figures: %v", err)
+	}
 
 	dir := filepath.Join(t.TempDir(), "bench")
 	if err := r.Write(dir); err != nil {

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/corehour/corehour/test/figures"
@@ -115,8 +114,8 @@ func runBenchmark(ctx context.Context, bin, out string, services int, strict boo
 	report.Add("memory at the peak", attacked.peak, "MiB", figures.Lower, most(memoryLimit+decoding+margin))
 	report.Add("restarts of the collector", attacked.deaths, "", figures.Lower, most(0))
 	err = errors.Join(report.Print(os.Stdout), report.Write(out))
-	if strict && slices.ContainsFunc(report.Results, func(r figures.Result) bool { return !r.OK }) {
-		err = errors.Join(err, errors.New("a figure misses its goal"))
+	if strict {
+		err = errors.Join(err, report.Missed())
 	}
 	return err
 }
