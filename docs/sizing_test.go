@@ -43,6 +43,7 @@ var usualText = map[string]int{
 // usualNulls are columns of other types that are NULL in most rows.
 var usualNulls = map[string]bool{
 	"wall_sq": true, "cpu_sq": true, "wall_hist": true, "cpu_hist": true, "cores": true, "rss_bytes": true, "calls_total": true, "final": true, "sdk_stats": true,
+	"activated": true,
 }
 
 // logicalBytes returns the bytes that BigQuery bills for these columns of a row: 8 for a number or date,

@@ -8,6 +8,7 @@ const (
 	attrStratum    = "corehour.stratum"
 	attrCaller     = "corehour.caller"
 	attrStack      = "corehour.stack"
+	attrActivated  = "corehour.activated"
 	attrIDs        = "corehour.ids"
 	attrRequestID  = "corehour.request.id"
 	attrGroup      = "corehour.group"

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
@@ -109,6 +110,16 @@ func (e *engine) switchedOn(m *Method) int64 {
 		return 0
 	}
 	return e.unix(m.node.since.Load())
+}
+
+// justActivated is how long rows say that a caller has switched their method on.
+const justActivated = time.Minute
+
+// activated reports whether a caller first switched the method on less than justActivated before a
+// time, in Unix ns.
+func (e *engine) activated(m *Method, at int64) bool {
+	on := e.switchedOn(m)
+	return on != 0 && at-on < int64(justActivated)
 }
 
 // park puts a plan where the method gets it once it is called; nil = that is not awaited.

@@ -148,27 +148,68 @@ func TestCountsBeginAtTheActivation(t *testing.T) {
 		call(2)
 		time.Sleep(time.Minute)
 		call(2)
+		time.Sleep(time.Minute)
+		call(0)
+		call(2)
 		stop()
 
 		minute := began.Truncate(time.Minute).Add(time.Minute)
 		var got []string
 		for _, s := range c.spans(t, "counts") {
 			names := strings.ReplaceAll(fmt.Sprint(s.attrs["corehour.counts.methods"]), pkg+".", "")
-			got = append(got, fmt.Sprint(clock(s.start), " ", clock(s.end), " ", names, s.attrs["corehour.counts.calls"]))
+			got = append(got, fmt.Sprint(clock(s.start), " ", clock(s.end), " ", names, s.attrs["corehour.counts.calls"], s.attrs["corehour.activated"]))
 		}
 		want := []string{
-			fmt.Sprint(clock(began.UnixNano()), " ", clock(minute.UnixNano()), " [root][1]"),
-			fmt.Sprint(clock(activated.UnixNano()), " ", clock(minute.UnixNano()), " [inner deep][2 1]"),
-			fmt.Sprint(clock(minute.UnixNano()), " ", clock(time.Now().UnixNano()), " [deep][1]"),
+			fmt.Sprint(clock(began.UnixNano()), " ", clock(minute.UnixNano()), " [root][1] <nil>"),
+			fmt.Sprint(clock(activated.UnixNano()), " ", clock(minute.UnixNano()), " [inner deep][2 1] true"),
+			fmt.Sprint(clock(minute.UnixNano()), " ", clock(minute.Add(time.Minute).UnixNano()), " [deep][1] true"),
+			fmt.Sprint(clock(minute.Add(time.Minute).UnixNano()), " ", clock(time.Now().UnixNano()), " [root deep][1 1] <nil>"),
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("counts\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		requests := c.all(t)
-		if total := requests[len(requests)-1].scope["corehour.calls.total"]; total != emitted+5 {
-			t.Errorf("%v calls in total, want %d more than %d", total, 5, emitted)
+		if total := requests[len(requests)-1].scope["corehour.calls.total"]; total != emitted+7 {
+			t.Errorf("%v calls in total, want %d more than %d", total, 7, emitted)
 		}
 	})
+}
+
+// Measurements of what a caller switched on say so for a minute, one by one and as sums.
+func TestMeasurementsAfterAnActivation(t *testing.T) {
+	for _, mode := range []string{"sample", "aggregate"} {
+		synctest.Test(t, func(t *testing.T) {
+			pkg := fmt.Sprint(mode, Stats().Methods)
+			methods := graphOf(t, pkg, "root 1", "inner")
+			c := &collector{}
+			_, stop := start(t, WithHTTPClient(c.client()), func(c *config) {
+				c.defaults.mode, c.namedOnly = Off, true
+				c.builtMethodFile = `{"version": 1, "methods": [{"class": "` + pkg + `", "method": "root", "rate": 1, "mode": "` + mode + `", "scope": "lazy"}]}`
+			})
+			began := time.Now()
+			for range 5 { // at 0, 20, 40, 60 and 80 s
+				methods[0].Begin().End()
+				methods[1].Begin().End()
+				time.Sleep(20 * time.Second)
+			}
+			stop()
+			marked := map[string]int{}
+			kind := map[string]string{"sample": "call", "aggregate": "aggregate"}[mode]
+			for _, s := range c.spans(t, kind) {
+				method := strings.TrimPrefix(s.attrs["code.function.name"].(string), pkg+".")
+				expected := method == "inner" && s.start-began.UnixNano() < int64(time.Minute)
+				if s.attrs["corehour.activated"] != nil != expected {
+					t.Errorf("%s: %s at %d s: %v", mode, method, (s.start-began.UnixNano())/1e9, s.attrs["corehour.activated"])
+				}
+				if expected {
+					marked[method]++
+				}
+			}
+			if want := map[string]int{"sample": 3, "aggregate": 1}[mode]; marked["inner"] != want {
+				t.Errorf("%s: %d marked, want %d", mode, marked["inner"], want)
+			}
+		})
+	}
 }
 
 // A row belongs to the minute that it begins in, so that of what is switched on between the end of

@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,14 +108,16 @@ func (e *engine) cut(end int64, final bool) {
 
 	registry.mu.Lock()
 	minute := minuteOf(e.unix(now()))
-	var recent []*Method
-	var recentCalls []int64
+	var activated, recent []*Method
+	var activatedCalls, recentCalls []int64
 	aggregated := int64(0)
 	for _, m := range registry.ordered {
 		calls := m.Calls() - m.reportedCalls
 		if calls > 0 {
 			if on := min(e.switchedOn(m), iv.recentOn); m.reportedCalls == 0 && on > iv.start {
 				recent, recentCalls, iv.recentOn = append(recent, m), append(recentCalls, calls), on
+			} else if e.activated(m, iv.start) {
+				activated, activatedCalls = append(activated, m), append(activatedCalls, calls)
 			} else {
 				iv.methods, iv.calls = append(iv.methods, m), append(iv.calls, calls)
 			}
@@ -128,8 +131,8 @@ func (e *engine) cut(end int64, final bool) {
 		}
 	}
 	registry.mu.Unlock()
-	iv.recent = len(recent)
-	iv.methods, iv.calls = append(iv.methods, recent...), append(iv.calls, recentCalls...)
+	iv.activated, iv.recent = len(activated), len(recent)
+	iv.methods, iv.calls = slices.Concat(iv.methods, activated, recent), slices.Concat(iv.calls, activatedCalls, recentCalls)
 
 	if cpu, ok := hostclock.ProcessCPU(); ok {
 		iv.cpu, iv.cpuKnown = cpu-e.lastCPU, true

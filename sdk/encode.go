@@ -94,11 +94,12 @@ var (
 		}
 		return attrs
 	}()
+	activatedAttr = otlp.BoolAttribute(nil, otlp.SpanAttributes, attrActivated, true)
 	syntheticAttr = otlp.StringAttribute(nil, otlp.SpanAttributes, attrIDs, syntheticIDs)
 )
 
-// call writes a measurement.
-func (w *encoder) call(r *record, start int64) {
+// call writes a measurement. activated: a caller has just switched the method on.
+func (w *encoder) call(r *record, start int64, activated bool) {
 	if r.traced() {
 		w.tracedIDs(&r.extra.trace)
 	} else {
@@ -125,6 +126,7 @@ func (w *encoder) call(r *record, start int64) {
 	if r.extra != nil && r.extra.stack != "" {
 		w.text(attrStack, r.extra.stack)
 	}
+	w.activated(activated)
 	if r.traced() {
 		w.correlation(&r.extra.trace)
 	} else {
@@ -134,6 +136,13 @@ func (w *encoder) call(r *record, start int64) {
 		w.span = otlp.Status(w.span, otlp.StatusError)
 	}
 	w.close()
+}
+
+// activated writes that a caller has just switched the method on.
+func (w *encoder) activated(is bool) {
+	if is {
+		w.span = append(w.span, activatedAttr...)
+	}
 }
 
 // waits writes how often calls gave up the processor, which few do.
@@ -182,8 +191,8 @@ func (w *encoder) summary(name, kind string, start, end int64) {
 	w.span = append(w.span, syntheticAttr...)
 }
 
-// aggregate writes a cell.
-func (w *encoder) aggregate(c *cell, threadClock bool) {
+// aggregate writes a cell. activated: a caller has just switched the method on.
+func (w *encoder) aggregate(c *cell, threadClock, activated bool) {
 	w.summary(c.method.name, kindAggregate, c.first, c.last)
 	w.text(attrFunction, c.method.name)
 	w.double(attrP, c.p)
@@ -191,6 +200,7 @@ func (w *encoder) aggregate(c *cell, threadClock bool) {
 	if c.tail {
 		w.text(attrStratum, stratumTail)
 	}
+	w.activated(activated)
 	state := cpuNotSampled
 	if c.cpu.n > 0 {
 		state = cpuExact
@@ -229,17 +239,20 @@ func (w *encoder) sums(prefix string, s *durationSums) {
 // counts writes how often each method was called in an interval, or since it was switched on.
 func (w *encoder) counts(iv *interval) {
 	whole := len(iv.methods) - iv.recent
-	w.countsFrom(iv.start, iv.end, iv.methods[:whole], iv.calls[:whole])
-	w.countsFrom(iv.recentOn, iv.end, iv.methods[whole:], iv.calls[whole:])
+	steady := whole - iv.activated
+	w.countsFrom(iv.start, iv.end, iv.methods[:steady], iv.calls[:steady], false)
+	w.countsFrom(iv.start, iv.end, iv.methods[steady:whole], iv.calls[steady:whole], true)
+	w.countsFrom(iv.recentOn, iv.end, iv.methods[whole:], iv.calls[whole:], true)
 }
 
-func (w *encoder) countsFrom(start, end int64, methods []*Method, calls []int64) {
+func (w *encoder) countsFrom(start, end int64, methods []*Method, calls []int64, activated bool) {
 	if len(methods) == 0 {
 		return
 	}
 	w.summary(nameCounts, kindCounts, start, end)
 	w.span = otlp.StringsAttribute(w.span, otlp.SpanAttributes, attrMethods, len(methods), func(i int) string { return methods[i].name })
 	w.span = otlp.IntsAttribute(w.span, otlp.SpanAttributes, attrCalls, len(calls), func(i int) int64 { return calls[i] })
+	w.activated(activated)
 	w.close()
 }
 

@@ -8,6 +8,7 @@ type interval struct {
 	lasted     int64 // ns, of itself and of all that it absorbed
 	methods    []*Method
 	calls      []int64
+	activated  int   // of the methods, those before the last: callers switched them on just before
 	recent     int   // of the methods, the last: callers switched them on within the interval
 	recentOn   int64 // when the first of them was; Unix ns, before end
 	total      int64
@@ -20,11 +21,10 @@ type interval struct {
 // spans returns how many spans the interval makes: one of the process, and counts.
 func (iv *interval) spans() int {
 	n := 1
-	if len(iv.methods) > iv.recent {
-		n++
-	}
-	if iv.recent > 0 {
-		n++
+	for _, methods := range []int{len(iv.methods) - iv.activated - iv.recent, iv.activated, iv.recent} {
+		if methods > 0 {
+			n++
+		}
 	}
 	return n
 }
@@ -78,7 +78,7 @@ func (iv *interval) absorb(older *interval) {
 			iv.calls = append(iv.calls, older.calls[i])
 		}
 	}
-	iv.recent = 0
+	iv.activated, iv.recent = 0, 0
 	iv.lasted += older.lasted
 	iv.total += older.total
 	iv.cpu += older.cpu

@@ -169,10 +169,12 @@ func (e *engine) encode(body []byte, r *request) []byte {
 	w := &e.encoder
 	w.reset()
 	for i := range r.records {
-		w.call(&r.records[i], e.unix(r.records[i].start))
+		rec := &r.records[i]
+		start := e.unix(rec.start)
+		w.call(rec, start, e.activated(rec.plan.method, start))
 	}
 	for _, c := range r.cells {
-		w.aggregate(c, e.threadClock)
+		w.aggregate(c, e.threadClock, e.activated(c.method, c.first))
 	}
 	for _, iv := range r.intervals {
 		w.counts(iv)

@@ -103,9 +103,9 @@ func TestVectorOfTheWire(t *testing.T) {
 	totals, lookups := newPlan(e, total, half), newPlan(e, lookup, rare)
 
 	w := &encoder{}
-	w.call(&record{plan: totals, caller: entry, wall: 20 * ms, cpu: 5 * ms, state: cpuExact}, start)
-	w.call(&record{plan: lookups, caller: total, wall: ms, state: cpuNotSampled, failed: true}, start+2*ms)
-	w.call(&record{plan: lookups, wall: 11 * ms, state: cpuNotSampled, tail: true}, start+4*ms)
+	w.call(&record{plan: totals, caller: entry, wall: 20 * ms, cpu: 5 * ms, state: cpuExact}, start, false)
+	w.call(&record{plan: lookups, caller: total, wall: ms, state: cpuNotSampled, failed: true}, start+2*ms, false)
+	w.call(&record{plan: lookups, wall: 11 * ms, state: cpuNotSampled, tail: true}, start+4*ms, false)
 	c := &cell{cellKey: cellKey{method: lookup, p: 0.125, cpuP: 0.5}}
 	for _, wall := range []int64{10_000, 20_000, 30_000} {
 		c.wall.addDuration(wall)
@@ -114,7 +114,7 @@ func TestVectorOfTheWire(t *testing.T) {
 		c.cpu.addDuration(cpu)
 	}
 	c.errors, c.first, c.last = 1, start, start+1000*ms
-	w.aggregate(c, true)
+	w.aggregate(c, true, false)
 	iv := &interval{
 		start: start, end: start + 60_000*ms, lasted: 60_000 * ms, methods: []*Method{total, lookup}, calls: []int64{40, 900}, total: 940,
 		cpu: 90_000 * ms, cpuKnown: true, final: true,

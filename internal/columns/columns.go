@@ -92,6 +92,7 @@ var All = []Column{
 	long(optional("caller", String, "`class.method`", "unknown; `(entry)` = looked for, none is on")),
 	rare(unbounded(long(optional("stack", String, "folded, `;` between frames", "not recorded, or a sum")))),
 	unbounded(optional("goroutine_group", String, "", "not given, or a sum")),
+	rare(since(6, optional("activated", Boolean, "true: less than 60 s after a caller first switched the method on ([scopes](instrument.md))", "no, or not known; a sum of other rows too"))),
 	required("calls", Double, "calls"),
 	required("measured", Int64, "calls timed"),
 	required("cpu_measured", Int64, "calls whose CPU was timed"),

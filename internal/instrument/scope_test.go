@@ -245,6 +245,7 @@ func main() {
 	r := runProgram(t, probed, "", "COREHOUR_ENDPOINTS="+server.URL, "OTEL_EXPORTER_OTLP_COMPRESSION=none")
 	require.Zero(t, r.code, r.stderr)
 	close(requests)
+	const whole, since = "[example.com/program.root] [1]", "[example.com/program.inner] [2]"
 	starts, ends := map[string]time.Time{}, map[string]time.Time{}
 	for body := range requests {
 		received, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
@@ -255,11 +256,12 @@ func main() {
 			if methods, counts := span.Attributes().Get("corehour.counts.methods"); counts {
 				calls, _ := span.Attributes().Get("corehour.counts.calls")
 				line := fmt.Sprint(methods.Slice().AsRaw(), calls.Slice().AsRaw())
+				_, activated := span.Attributes().Get("corehour.activated")
+				assert.Equal(t, line == since, activated, line)
 				starts[line], ends[line] = span.StartTimestamp().AsTime(), span.EndTimestamp().AsTime()
 			}
 		}
 	}
-	const whole, since = "[example.com/program.root] [1]", "[example.com/program.inner] [2]"
 	require.Len(t, starts, 2)
 	require.Contains(t, starts, since)
 	assert.GreaterOrEqual(t, starts[since].Sub(starts[whole]), 20*time.Millisecond)

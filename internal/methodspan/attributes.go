@@ -38,6 +38,8 @@ const (
 	AttrCPUMeasured = "corehour.cpu.measured"
 	AttrErrors      = "corehour.errors"
 
+	// AttrActivated: a caller switched the method on less than a minute before.
+	AttrActivated = "corehour.activated"
 	// AttrCPUWaits is how often the calls whose CPU was timed gave up the processor.
 	AttrCPUWaits = "corehour.cpu.waits"
 

@@ -63,6 +63,8 @@ func (a *attributes) read(name string, v pcommon.Value) bool {
 		r.Group = a.names.group(v.Str())
 	case AttrIDs:
 		a.synthetic = v.Str() == IDsSynthetic
+	case AttrActivated:
+		r.Activated = v.Type() == pcommon.ValueTypeBool && v.Bool()
 	case AttrWeightBasis:
 		r.WeightBasis = spelled(v.Str())
 	case AttrTier:

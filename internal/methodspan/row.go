@@ -41,6 +41,7 @@ type Row struct {
 	Caller    string `column:"caller"` // normalised class.method; "" = unknown
 	Stack     string `column:"stack"`
 	Group     string `column:"goroutine_group"`
+	Activated bool   `column:"activated"` // less than a minute before; of a sum, in all of its rows
 
 	Calls       float64   `column:"calls"`
 	Measured    int64     `column:"measured"`     // calls timed

@@ -109,6 +109,7 @@ func (s *Sum) Add(r *Row) {
 		s.start, s.end = r.StartNS, r.EndNS
 	}
 	s.rows++
+	s.first.Activated = s.first.Activated && r.Activated
 	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
 	s.calls += r.Calls
 	s.wall.addMeasured(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist, r.P)

@@ -223,3 +223,16 @@ func TestSumsStayWithinLimits(t *testing.T) {
 		}
 	}
 }
+
+// A sum says that a caller has just switched the method on if all of its rows do.
+func TestSumOfActivated(t *testing.T) {
+	first, later := Row{Kind: KindCounts, Calls: 1, Activated: true}, Row{Kind: KindCounts, Calls: 1}
+	for _, c := range []struct {
+		rows []Row
+		want bool
+	}{{[]Row{first}, true}, {[]Row{first, first}, true}, {[]Row{first, later}, false}, {[]Row{later, first}, false}} {
+		if got := sumOf(c.rows...).Activated; got != c.want {
+			t.Errorf("activated is %v of %d rows, want %v", got, len(c.rows), c.want)
+		}
+	}
+}

@@ -85,6 +85,9 @@ func TestCalls(t *testing.T) {
 		{name: "no UTF-8", spoil: put(methodspan.AttrFunction, "a\xffb"),
 			want: map[string]any{methodspan.AttrFunction: "a\uFFFDb"}, faults: []string{"corrected not_utf8"}},
 
+		{name: "activated", spoil: put(methodspan.AttrActivated, true)},
+		{name: "activated is a number", spoil: put(methodspan.AttrActivated, 1),
+			want: map[string]any{methodspan.AttrActivated: nil}, faults: []string{"corrected value_invalid"}},
 		{name: "waits", spoil: put(methodspan.AttrCPUWaits, 3)},
 		{name: "fewer waits than none", spoil: put(methodspan.AttrCPUWaits, -1),
 			want: map[string]any{methodspan.AttrCPUWaits: nil}, faults: []string{"corrected waits_invalid"}},

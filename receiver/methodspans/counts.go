@@ -120,7 +120,7 @@ func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 // the batch is sent again.
 func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 	spans.EnsureCapacity(spans.Len() + len(p.counts.entries))
-	ids := p.parsed.textOf(fieldIDs)
+	ids, activated := p.parsed.textOf(fieldIDs), p.parsed.boolOf(fieldActivated)
 	spanID := from.SpanID()
 	first := binary.BigEndian.Uint64(spanID[:])
 	for i, entry := range p.counts.entries {
@@ -144,6 +144,9 @@ func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 		attributes.PutInt(methodspan.AttrCalls, entry.calls)
 		if ids != "" {
 			attributes.PutStr(methodspan.AttrIDs, ids)
+		}
+		if activated {
+			attributes.PutBool(methodspan.AttrActivated, true)
 		}
 	}
 }

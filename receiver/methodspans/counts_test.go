@@ -53,6 +53,7 @@ func TestCounts(t *testing.T) {
 		{name: "no times", pairs: []any{"a.b", 3}, spoil: times(0, 0), want: map[string]int64{"a.b": 3}, faults: []string{"corrected time_invalid"}},
 		{name: "what does not belong", pairs: []any{"a.b", 3}, spoil: both(put(methodspan.AttrP, math.NaN()), put(methodspan.AttrCPUTime, 5)),
 			want: map[string]int64{"a.b": 3}, faults: []string{"corrected attribute_misplaced", "corrected value_invalid"}},
+		{name: "activated is text", pairs: []any{"a.b", 3}, spoil: put(methodspan.AttrActivated, "true"), want: map[string]int64{"a.b": 3}, faults: []string{"corrected value_invalid"}},
 		{name: "let through by another sampler", pairs: []any{"a.b", 3}, spoil: state("ot=th:8"), want: map[string]int64{"a.b": 3}, faults: []string{"passed threshold_thinned"}},
 	}
 	for _, c := range cases {
@@ -77,7 +78,9 @@ func TestCounts(t *testing.T) {
 
 func TestExpandedSpans(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
-	spans := spansOf(r.receive(batch("a", 1, func(spans ptrace.SpanSlice) { addCounts(spans, "a.b", 3, "c.d", 4) })))
+	spans := spansOf(r.receive(batch("a", 1, func(spans ptrace.SpanSlice) {
+		addCounts(spans, "a.b", 3, "c.d", 4).Attributes().PutBool(methodspan.AttrActivated, true)
+	})))
 	require.Len(t, spans, 2)
 	for i, span := range spans {
 		name := []string{"a.b", "c.d"}[i]
@@ -91,6 +94,7 @@ func TestExpandedSpans(t *testing.T) {
 		assert.Equal(t, map[string]any{
 			methodspan.AttrKind: methodspan.KindCounts, methodspan.AttrFunction: name,
 			methodspan.AttrCalls: int64(3 + i), methodspan.AttrIDs: methodspan.IDsSynthetic,
+			methodspan.AttrActivated: true,
 		}, span.Attributes().AsRaw())
 	}
 }

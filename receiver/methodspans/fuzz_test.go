@@ -44,7 +44,7 @@ var (
 		methodspan.AttrCPUCounts, methodspan.AttrCountsMethods, methodspan.AttrCountsCalls, methodspan.AttrCalls, methodspan.AttrWeightBasis, methodspan.AttrTier,
 		methodspan.AttrReason, methodspan.AttrConfiguredRate, methodspan.AttrEffectiveRate, methodspan.AttrPrice, methodspan.AttrProcessCores,
 		methodspan.AttrProcessRSS, methodspan.AttrProcessFinal, methodspan.AttrSDKPrefix + "dropped", methodspan.AttrOldNamespace, methodspan.AttrOldFunction,
-		methodspan.AttrCPUWaits, "http.route", "corehour.unheard.of",
+		methodspan.AttrCPUWaits, methodspan.AttrActivated, "http.route", "corehour.unheard.of",
 	}
 )
 

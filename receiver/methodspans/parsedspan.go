@@ -61,6 +61,7 @@ const (
 	fieldCountsCalls
 
 	fieldFinal
+	fieldActivated
 
 	fieldCount
 	noField
@@ -180,6 +181,8 @@ func fieldOf(name string) (f field, reserved bool) {
 		return fieldCPULimit, true
 	case methodspan.AttrProcessRSS:
 		return fieldRSS, true
+	case methodspan.AttrActivated:
+		return fieldActivated, true
 	case methodspan.AttrProcessFinal:
 		return fieldFinal, true
 	}
@@ -192,6 +195,7 @@ type parsedSpan struct {
 	seen      fields // present
 	good      fields // present and of the right type, finite
 	notUTF8   fields // texts that are no UTF-8
+	yes       fields // booleans that are true
 	duplicate bool   // a field twice; the first counts, as in pcommon.Map.Get
 	reserved  bool   // a corehour attribute that is no field
 
@@ -204,7 +208,7 @@ type parsedSpan struct {
 }
 
 func (r *parsedSpan) parse(attributes pcommon.Map) {
-	r.seen, r.good, r.notUTF8, r.duplicate, r.reserved = 0, 0, 0, false, false
+	r.seen, r.good, r.notUTF8, r.yes, r.duplicate, r.reserved = 0, 0, 0, 0, false, false
 	attributes.Range(r.visit)
 }
 
@@ -241,7 +245,9 @@ func (r *parsedSpan) visitAttribute(name string, v pcommon.Value) bool {
 			r.list[f-firstList] = v.Slice()
 		}
 	default:
-		ok = v.Type() == pcommon.ValueTypeBool
+		if ok = v.Type() == pcommon.ValueTypeBool; ok && v.Bool() {
+			r.yes |= 1 << f
+		}
 	}
 	if ok {
 		r.good |= 1 << f
@@ -271,6 +277,8 @@ func (r *parsedSpan) numberOf(f field) float64 {
 	}
 	return r.number[f-firstNumber]
 }
+
+func (r *parsedSpan) boolOf(f field) bool { return r.good.has(f) && r.yes.has(f) }
 
 // forget records that fields were removed from the span.
 func (r *parsedSpan) forget(s fields) {
