@@ -89,7 +89,7 @@ func matrix(c clients) []matrixCell {
 	return []matrixCell{
 		one("Go otelhttp, ratio", "go", service{
 			name: "billing", bases: estimated, slower: goTotal,
-			command: c.goProcess("--ratio", fmt.Sprint(ratio), "--over-http"),
+			command: c.goProcess("--ratio", fmt.Sprint(ratio), "--over-http", "--checks"),
 		}),
 		one("Go service of both SDKs", "go", service{
 			name: "billing", bases: append(estimated, "exact"), slower: goTotal,

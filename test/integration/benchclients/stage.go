@@ -42,7 +42,7 @@ extensions: {sampling_rates: {grpc: {endpoint: %q}}}
 // methods has one rate of roots from the start: after another one was served, the next 500 traces show
 // no ratio. The collector thins nothing else.
 var methods = fmt.Sprintf(`{"version": 1, "defaults": {"rate": %v}, "methods": [
-	{"match": "billing/orders.total", "rate": 1}, {"match": "go.opentelemetry.io/*", "rate": 1},
+	{"match": "billing/orders.total", "rate": 1}, {"match": "billing/orders.check*", "rate": 1}, {"match": "go.opentelemetry.io/*", "rate": 1},
 	{"match": "storefront/store*", "rate": 1}, {"match": "storefront/pages*", "rate": 1},
 	{"match": "Client.load", "rate": 1}, {"match": "Client.render", "rate": 1}, {"match": "telemetrygen.*", "rate": 1}]}`, ratio)
 

@@ -41,6 +41,7 @@ type options struct {
 	initial                    float64
 	orders, workers            int
 	duration, total, order     time.Duration
+	checks                     bool
 	flush                      time.Duration
 	begin, listen, call        string
 	overHTTP                   bool
@@ -63,6 +64,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 0, "how long to handle orders, at least")
 	flag.DurationVar(&o.total, "total", 0, "how long to wait in total, instead of working for 200us")
 	flag.DurationVar(&o.order, "order", 0, "how long an order waits after total, instead of working for 100us")
+	flag.BoolVar(&o.checks, "checks", false, "check eight things of each order, which waits 1 or 2ms each")
 	flag.DurationVar(&o.flush, "flush", 5*time.Second, "how often to export spans")
 	flag.StringVar(&o.begin, "begin", "", "file to wait for; REPORT.ready says that the program waits")
 	flag.StringVar(&o.listen, "listen", "", "host:port to serve orders over HTTP on, until SIGTERM")
