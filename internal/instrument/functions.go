@@ -21,6 +21,8 @@ type function struct {
 	reason string // why it cannot have a probe; "" = it can
 	index  int    // of its probe in the package; -1 = none
 	isMain bool   // it is where the program begins and ends
+
+	decl *ast.FuncDecl // until it is known whether the compiler inlines it
 }
 
 // changed reports whether the function gets a statement.
@@ -31,6 +33,7 @@ type source struct {
 	path      string
 	text      []byte
 	functions []*function
+	file      *ast.File // until it is known which of them the compiler inlines
 }
 
 // Reasons why a function has no probe.
@@ -73,6 +76,7 @@ func find(k *pkg, ends bool) *found {
 		f.sources = append(f.sources, s)
 		f.unlocks = append(f.unlocks, unlocks...)
 	}
+	estimateInlined(f.sources)
 	return f
 }
 
@@ -82,7 +86,7 @@ func parse(importPath, path string, text []byte) (s *source, unlocks []string, e
 	if err != nil {
 		return nil, nil, err
 	}
-	s = &source{path: path, text: text}
+	s = &source{path: path, text: text, file: file}
 	linked := linknames(file)
 	byHand := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"`+sdkPath+`"` })
 	for _, d := range file.Decls {
@@ -94,13 +98,13 @@ func parse(importPath, path string, text []byte) (s *source, unlocks []string, e
 			name:  nameOf(importPath, decl),
 			line:  set.PositionFor(decl.Pos(), false).Line,
 			index: -1,
+			decl:  decl,
 		}
 		f.normal = methodspan.ParseFunction(f.name)
 		f.isMain = file.Name.Name == "main" && decl.Recv == nil && decl.Name.Name == "main"
 		f.reason = obstacle(decl, linked, byHand)
 		if decl.Body != nil {
 			f.brace = set.PositionFor(decl.Body.Lbrace, false).Offset + 1
-			f.inline = !f.isMain && !hasDirective(decl, "//go:noinline") && inlined(decl)
 		}
 		if decl.Body != nil && calls(decl.Body, "UnlockOSThread") {
 			unlocks = append(unlocks, f.name)
