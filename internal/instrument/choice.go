@@ -77,7 +77,7 @@ func ruleOf(file *methodfile.File, f *function) (*methodfile.Rule, bool) {
 }
 
 // unused names the entries that fit no function of the build. Those with a signature are for
-// other languages.
+// other languages, unless a function of the build has that name.
 func unused(all []*found, file *methodfile.File, used map[int]bool, others []string) []string {
 	var names []string
 	for _, k := range all {
@@ -89,13 +89,17 @@ func unused(all []*found, file *methodfile.File, used map[int]bool, others []str
 	}
 	var rules []*methodfile.Rule
 	for rule := range file.All() {
-		if !used[rule.Index] && !rule.Foreign() {
+		if !used[rule.Index] && (!rule.Foreign() || slices.Contains(names, rule.Unsigned())) {
 			rules = append(rules, rule)
 		}
 	}
 	slices.SortFunc(rules, func(a, b *methodfile.Rule) int { return a.Index - b.Index })
 	var notes []string
 	for _, rule := range rules {
+		if rule.Foreign() {
+			notes = append(notes, rule.Reason+" has a signature, which functions of Go have none of: leave it out")
+			continue
+		}
 		note := fmt.Sprintf("%s fits no function of this build", rule.Reason)
 		name, match := rule.Names()
 		if i := slices.IndexFunc(others, func(path string) bool { return strings.HasPrefix(name+match, path+".") }); i >= 0 {

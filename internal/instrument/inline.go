@@ -98,7 +98,7 @@ func (e *estimate) cost(decl *ast.FuncDecl) int {
 	if cost, ok := e.costs[decl]; ok {
 		return cost
 	}
-	e.costs[decl] = never // while it is looked at: one that calls itself is not inlined
+	e.costs[decl] = never // while it is looked at: a call of itself is not inlined
 	if decl.Body != nil && !hasDirective(decl, "//go:noinline") {
 		e.costs[decl] = e.costOfBody(decl)
 	}

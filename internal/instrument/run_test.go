@@ -180,7 +180,8 @@ func TestMethodFile(t *testing.T) {
   {"class": "example.com/program/words", "method": "Count"},
   {"match": "elsewhere.*", "rate": 1},
   {"class": "com.shop.Cart", "method": "total", "signature": "(int)", "rate": 1},
-  {"class": "example.com/program/shop", "method": "jump", "mode": "off"}
+  {"class": "example.com/program/shop", "method": "jump", "mode": "off"},
+  {"class": "example.com/program/shop", "method": "Run", "signature": "(int)", "rate": 1}
 ]}`)
 	path := filepath.Join(dir, "methods.json")
 	_, probed, summary := built(t, Settings{Methods: path}, dir)
@@ -190,6 +191,7 @@ func TestMethodFile(t *testing.T) {
 		`corehour go: methods[1] example.com/program/shop.Rum fits no function of this build: did you mean "example.com/program/shop.Run"?` + "\n",
 		"corehour go: methods[2]: example.com/program/shop.leaf stays without probe: a compiler directive forbids it\n",
 		"corehour go: methods[5] elsewhere.* fits no function of this build\n",
+		"corehour go: methods[8] example.com/program/shop.Run(int) has a signature, which functions of Go have none of: leave it out\n",
 	} {
 		assert.Equal(t, 1, strings.Count(summary, line), "%s\n%s", line, summary)
 	}
