@@ -232,7 +232,11 @@ func TestCountsOfAnActivationAtTheEnd(t *testing.T) {
 	if iv.recent != 1 || iv.methods[1] != methods[1] || iv.recentOn != end-1 || iv.spans() != 3 {
 		t.Errorf("%d methods were switched on at %d, %d spans; want the last one, just before %d", iv.recent, iv.recentOn, iv.spans(), end)
 	}
-	if iv.absorb(older); iv.recent != 0 || iv.spans() != 2 || iv.total != 3 || iv.calls[0] != 2 {
+	iv.activated = 1 // as if a caller had switched the first one on within the minute before
+	if iv.spans() != 3 {
+		t.Errorf("%d spans of one method of the minute before and one of the interval, want 3", iv.spans())
+	}
+	if iv.absorb(older); iv.activated != 0 || iv.recent != 0 || iv.spans() != 2 || iv.total != 3 || iv.calls[0] != 2 {
 		t.Errorf("after an older interval: %+v", iv)
 	}
 }

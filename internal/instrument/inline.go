@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"os"
 	"os/exec"
 	"path"
@@ -168,7 +169,7 @@ func (b *body) visitCall(call *ast.CallExpr) {
 			b.cost += 1 + parameterCost
 		case b.functions[f.Name] != nil:
 			b.cost += 1 + b.costOfCallees(b.functions[f.Name])
-		case !b.types[f.Name] && !builtIn[f.Name]:
+		case !b.types[f.Name] && types.Universe.Lookup(f.Name) == nil:
 			b.cost += 1 + callCost
 		}
 	case *ast.SelectorExpr:
@@ -213,19 +214,6 @@ func (b *body) costOfCallees(callees ...*ast.FuncDecl) int {
 		return callCost
 	}
 	return cost
-}
-
-// builtIn are the types and functions that are no calls.
-var builtIn = setOf("len", "cap", "append", "copy", "make", "new", "min", "max", "clear", "delete", "close", "panic", "real", "imag", "complex",
-	"string", "bool", "byte", "rune", "error", "any", "uintptr", "float32", "float64", "complex64", "complex128",
-	"int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64")
-
-func setOf(names ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
 }
 
 // intrinsic reports whether the compiler has instructions in place of the function, or next to none.
