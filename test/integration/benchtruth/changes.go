@@ -21,7 +21,7 @@ const (
 )
 
 // judgeChanges compares what `corehour regress` says of each method with what both versions did.
-func (s *score) judgeChanges(truth bodies, runs map[string]counts, verdicts []harness.Verdict) {
+func (s *score) judgeChanges(truth twin, runs map[string]counts, verdicts []harness.Verdict) {
 	if len(verdicts) == 0 {
 		s.note("%s: regress has no verdicts", changed)
 	}

@@ -2,14 +2,16 @@
 
 // Command benchtruth judges `corehour cost` and `corehour regress` by services whose work is known:
 // three services with probes on one host, one of them in two versions, for three minutes idle and three
-// next to a busy neighbour, and a twin without probes that runs at the same time and says what the same
-// bodies cost. `corehour report` and `corehour explain` must have the same figures.
+// next to a busy neighbour. Each says what an iteration of its bodies cost it meanwhile, and a twin without
+// probes that runs at the same time what a call costs on top of that. `corehour report` and `corehour
+// explain` must have the same figures.
 //
 // It fails where a figure is further from the truth than its 99.99% interval and the error of the
 // truth, and where fewer than 90% of all 95% intervals hold the truth.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,8 +47,8 @@ const (
 
 const (
 	burst = 5 * time.Second // of the twin
-	// truthError is the error of what the twin says, as a share and in ns a call: the cost of a
-	// call in the midst of others is known to that.
+	// truthError is the error of what is known, as a share and in ns a call: the cost of a call in the
+	// midst of others is known to that.
 	truthError, callError = 0.02, 2.0
 	// costSlot is the length of a cluster in `corehour cost` of less than four minutes. changeSlot is longer,
 	// so that a change of which `corehour regress` has few clusters is judged by as few.
@@ -170,13 +172,13 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		}
 		time.Sleep(time.Second) // the base is what started first, and a process takes a while to
 	}
-	var truths []bodies
+	var truths []twin
 	for begin := time.Now(); time.Since(begin) < duration-burst; {
-		b, err := p.measureTwin(ctx, dir)
+		t, err := p.measureTwin(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		truths = append(truths, b)
+		truths = append(truths, t)
 	}
 	for _, process := range running {
 		if err := process.Wait(ctx); err != nil {
@@ -211,7 +213,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 }
 
 // compareVersions judges what is said of the service that runs in two versions.
-func (p *programs) compareVersions(ctx context.Context, command harness.Command, dir string, truth bodies, score *score) error {
+func (p *programs) compareVersions(ctx context.Context, command harness.Command, dir string, truth twin, score *score) error {
 	runs := map[string]counts{}
 	for _, version := range []string{base, head} {
 		var counted counts
@@ -232,46 +234,38 @@ func (p *programs) compareVersions(ctx context.Context, command harness.Command,
 	return score.sameEverywhere(ctx, command, changed, harness.Costs{}, verdicts)
 }
 
-// bodies are what the twin says that an iteration and a call cost, in ns.
-type bodies struct {
-	PerIteration float64 `json:"ns_per_iteration"`
-	PerCall      float64 `json:"ns_per_call"`
+// twin is what the program without probes says that a call costs but for its iterations, in ns.
+type twin struct {
+	PerCall float64 `json:"ns_per_call"`
 }
 
-// perCall is what the body of a method costs.
-func (b bodies) perCall(c counts, method string) float64 {
-	return b.PerIteration*float64(c.Iterations[method]) + b.PerCall
+// perCall is what the body of a method cost the process that counted.
+func (t twin) perCall(c counts, method string) float64 {
+	return c.PerIteration*float64(c.Iterations[method]) + t.PerCall
 }
 
-func (p *programs) measureTwin(ctx context.Context, dir string) (b bodies, err error) {
+func (p *programs) measureTwin(ctx context.Context, dir string) (t twin, err error) {
 	path := filepath.Join(dir, "twin.json")
 	if out, err := exec.CommandContext(ctx, p.twin, "--duration", burst.String(), "--report", path).CombinedOutput(); err != nil {
-		return b, fmt.Errorf("the twin: %w\n%s", err, out)
+		return t, fmt.Errorf("the twin: %w\n%s", err, out)
 	}
-	return b, readJSON(path, &b)
+	return t, readJSON(path, &t)
 }
 
-func median(of []bodies) (b bodies) {
-	middle := func(value func(bodies) float64) float64 {
-		var all []float64
-		for _, b := range of {
-			all = append(all, value(b))
-		}
-		slices.Sort(all)
-		return all[len(all)/2]
-	}
-	b.PerIteration = middle(func(b bodies) float64 { return b.PerIteration })
-	b.PerCall = max(0, middle(func(b bodies) float64 { return b.PerCall }))
-	return b
+func median(of []twin) twin {
+	slices.SortFunc(of, func(a, b twin) int { return cmp.Compare(a.PerCall, b.PerCall) })
+	return twin{max(0, of[len(of)/2].PerCall)}
 }
 
 // counts are what a service says of itself.
 type counts struct {
-	Calls      map[string]int64 `json:"calls"`
-	Iterations map[string]int   `json:"iterations"`
-	Minutes    []struct {
-		Begin time.Time        `json:"begin"`
-		Calls map[string]int64 `json:"calls"`
+	Calls        map[string]int64 `json:"calls"`
+	Iterations   map[string]int   `json:"iterations"`
+	PerIteration float64          `json:"ns_per_iteration"`
+	Minutes      []struct {
+		Begin        time.Time        `json:"begin"`
+		Calls        map[string]int64 `json:"calls"`
+		PerIteration float64          `json:"ns_per_iteration"`
 	} `json:"minutes"`
 }
 
@@ -318,7 +312,7 @@ func (s *score) addFigures(report *figures.Run, scene string) {
 	report.Add(scene+": 95% intervals that hold the truth", 100*float64(s.covered)/float64(max(s.of, 1)), "%", figures.Higher, nil)
 }
 
-func (s *score) judge(service string, truth bodies, counted counts, costs harness.Costs) {
+func (s *score) judge(service string, truth twin, counted counts, costs harness.Costs) {
 	heavyTimed := slices.ContainsFunc(costs.Methods, func(m harness.MethodCost) bool { return m.Method == "heavy" && m.CPUMeasured > 0 })
 	for _, m := range costs.Methods {
 		calls := float64(counted.Calls[m.Method])

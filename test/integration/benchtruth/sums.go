@@ -15,7 +15,7 @@ import (
 // whole time and in each whole minute: what one method is said to cost too much, as for another of which
 // no call was timed, that one is said to cost too little. Where near, the sum itself is judged, and not its
 // interval alone.
-func (s *score) judgeSums(ctx context.Context, c harness.Command, service string, near bool, truth bodies, counted counts) error {
+func (s *score) judgeSums(ctx context.Context, c harness.Command, service string, near bool, truth twin, counted counts) error {
 	costs, err := c.Cost(ctx, "--service", service, "--by", "service")
 	if err != nil {
 		return err
@@ -28,12 +28,12 @@ func (s *score) judgeSums(ctx context.Context, c harness.Command, service string
 			return err
 		}
 		name := fmt.Sprintf("%s, own costs of all methods, %s", service, m.Begin.Format("15:04"))
-		s.judgeSum(name, near, truth, counts{Calls: m.Calls, Iterations: counted.Iterations}, costs)
+		s.judgeSum(name, near, truth, counts{Calls: m.Calls, Iterations: counted.Iterations, PerIteration: m.PerIteration}, costs)
 	}
 	return nil
 }
 
-func (s *score) judgeSum(name string, near bool, truth bodies, counted counts, costs harness.Costs) {
+func (s *score) judgeSum(name string, near bool, truth twin, counted counts, costs harness.Costs) {
 	if len(costs.Groups) != 1 || costs.Groups[0].SelfCoreHours == nil || len(costs.Services) != 1 {
 		s.note("%s: cost --by service has no own cost", name)
 		return

@@ -1,8 +1,9 @@
 //go:build linux
 
 // Command known is a service whose work is known: methods of 2 ns to 5 ms, nested 1 to
-// 100 deep and recursive. Built with the tag twin it has the same bodies and no probes, and
-// reports what they cost: by that what corehour says of the other is judged.
+// 100 deep and recursive. It reports what an iteration of their bodies cost it while it ran. Built with the
+// tag twin it has the same bodies and no probes, and reports what a call costs too: by both what corehour
+// says of the other is judged.
 //
 //	known --service a --duration 60s --report a.json
 package main
@@ -29,15 +30,16 @@ type RunRecord struct {
 	Iterations map[string]int   `json:"iterations"`
 	Minutes    []Minute         `json:"minutes"` // whole ones
 	CPUNS      int64            `json:"cpu_ns"`  // of all requests, by the thread's clock
-	// PerIteration and PerCall make up what a body costs: without probes only.
+	// PerIteration and PerCall make up what a body costs, the latter without probes only.
 	PerIteration float64 `json:"ns_per_iteration"`
 	PerCall      float64 `json:"ns_per_call"`
 }
 
 // Minute is what was called in a minute of the clock.
 type Minute struct {
-	Begin time.Time        `json:"begin"`
-	Calls map[string]int64 `json:"calls"`
+	Begin        time.Time        `json:"begin"`
+	Calls        map[string]int64 `json:"calls"`
+	PerIteration float64          `json:"ns_per_iteration"`
 }
 
 func main() {
@@ -86,14 +88,16 @@ func runKnown(name, version string, rate, requests float64, duration time.Durati
 }
 
 // serve serves requests at random times, and measures between them how long an iteration takes at the
-// moment. At even times processes of one machine would be next to each other in each request or in
-// none, for as long as they run, and what a processor does for one depends on what the other does.
+// moment: processors of a virtual machine differ in speed from each other and from minute to minute. At
+// even times processes of one machine would be next to each other in each request or in none, for as long
+// as they run, and what a processor does for one depends on what the other does.
 func serve(requests float64, duration time.Duration) RunRecord {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s, loops := &service{x: 1}, &service{x: 1}
+	s := &service{x: 1}
 	begin := time.Now()
-	var cpu, looping time.Duration
+	var cpu time.Duration
+	var whole, inMinute iterationTime
 	r := RunRecord{Iterations: map[string]int{}}
 	minute, before := begin.Truncate(time.Minute), [methods]int64{}
 	for n := 0; ; n++ {
@@ -104,22 +108,17 @@ func serve(requests float64, duration time.Duration) RunRecord {
 		time.Sleep(time.Until(due))
 		if now := time.Now().Truncate(time.Minute); now.After(minute) {
 			if minute.After(begin) {
-				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before)})
+				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before), inMinute.mean()})
 			}
-			minute, before = now, s.calls
+			minute, before, inMinute = now, s.calls, iterationTime{}
 		}
 		start := threadCPU()
 		s.root(n)
 		cpu += threadCPU() - start
-		if !probed {
-			start = threadCPU()
-			for range 10 {
-				loops.work(ten)
-			}
-			looping += threadCPU() - start
-		}
+		took := measureIterations()
+		whole, inMinute = whole.plus(took), inMinute.plus(took)
 	}
-	r.Calls, r.CPUNS = named(s.calls, [methods]int64{}), int64(cpu)
+	r.Calls, r.CPUNS, r.PerIteration = named(s.calls, [methods]int64{}), int64(cpu), whole.mean()
 	var all, total float64
 	for i, name := range names {
 		r.Iterations[name] = iterations[i]
@@ -127,11 +126,32 @@ func serve(requests float64, duration time.Duration) RunRecord {
 		total += float64(s.calls[i]) * float64(iterations[i])
 	}
 	if !probed {
-		r.PerIteration = float64(looping) / float64(loops.calls[ten]) / float64(iterations[ten])
 		r.PerCall = (float64(cpu) - r.PerIteration*total) / all
 	}
 	return r
 }
+
+// iterationTime is what iterations took that no probe is in.
+type iterationTime struct {
+	cpu   time.Duration
+	count int
+}
+
+func measureIterations() iterationTime {
+	const times = 10
+	s := &service{x: 1}
+	start := threadCPU()
+	for range times {
+		s.work(ten)
+	}
+	return iterationTime{threadCPU() - start, times * iterations[ten]}
+}
+
+func (t iterationTime) plus(o iterationTime) iterationTime {
+	return iterationTime{t.cpu + o.cpu, t.count + o.count}
+}
+
+func (t iterationTime) mean() float64 { return float64(t.cpu) / float64(max(t.count, 1)) }
 
 // named are the calls since others were counted.
 func named(calls, before [methods]int64) map[string]int64 {
