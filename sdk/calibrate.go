@@ -94,8 +94,7 @@ func (e *engine) costOf(s settings, calls int64) int64 {
 
 func calibrationMethod() *Method {
 	m := &Method{name: "(calibration)", normal: "(calibration)"}
-	counters := m.first[:]
-	m.calls.Store(&counters)
+	m.counters.Store(&m.first)
 	return m
 }
 

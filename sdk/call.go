@@ -23,7 +23,7 @@ type Call struct {
 // Begin counts a call of the method and, if it is chosen, starts to time it.
 func (m *Method) Begin() Call {
 	if pl := m.plan.Load(); pl != nil {
-		return pl.begin(nil) //nolint:staticcheck // nil says that there is none, and costs nothing
+		return m.begin(nil, pl) //nolint:staticcheck // nil says that there is none, and costs nothing
 	}
 	return Call{}
 }
@@ -32,7 +32,7 @@ func (m *Method) Begin() Call {
 // the trace ids found in it. The context is read for chosen calls only.
 func (m *Method) BeginContext(ctx context.Context) Call {
 	if pl := m.plan.Load(); pl != nil {
-		return pl.begin(ctx)
+		return m.begin(ctx, pl)
 	}
 	return Call{}
 }

@@ -189,7 +189,7 @@ func (e *engine) shardBusyCounters(seen map[*Method]int64) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	for _, m := range registry.ordered {
-		if len(*m.calls.Load()) > 1 {
+		if m.shards.Load() != nil {
 			continue
 		}
 		total := m.Calls()

@@ -160,7 +160,7 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 				} else {
 					begun[pl.rate].begun.Add(1)
 				}
-				call := pl.begin(nil) //nolint:staticcheck // as in Begin
+				call := switched.begin(nil, pl) //nolint:staticcheck // as in Begin
 				call.End()
 			}
 		})

@@ -123,7 +123,7 @@ func TestACallOnItsWayIsHandedOutLater(t *testing.T) {
 	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0))
 	late := ledgerQuiet.plan.Load()
 	stop()
-	late.begin(context.Background())
+	ledgerQuiet.begin(context.Background(), late)
 	server := &collector{}
 	_, stop = start(t, WithHTTPClient(server.client()), WithSample(0))
 	ledgerQuiet.Begin().End()

@@ -13,17 +13,22 @@ import (
 const maxMethods = 1 << 16
 
 // Method is one probed method. Make it once, at package level, with NewMethod.
+//
+// A call that is not timed reads and writes the first 64 bytes only, and the line of its counter if
+// there are several: in a program with many methods each line more is one out of the caches.
 type Method struct {
-	plan atomic.Pointer[plan] // nil while the method is off
+	plan     atomic.Pointer[plan]        // nil while the method is off
+	counters atomic.Pointer[callCounter] // the first of those that calls count on
+	mask     atomic.Uint64               // how many these are at least, a power of two, less one
+	first    callCounter
 
 	name       string
 	normal     string // class.method
 	callerAttr []byte // the encoded corehour.caller attribute naming this method
 
-	calls   atomic.Pointer[[]callCounter] // grows once, from one to a shard per stack
-	first   [1]callCounter
-	located atomic.Bool // its function has been seen on a stack, and its callees are on
-	node    *graphNode  // what it calls, as its build found out; nil = unknown
+	shards  atomic.Pointer[[]shard] // nil until the method is busy, then instead of first
+	located atomic.Bool             // its function has been seen on a stack, and its callees are on
+	node    *graphNode              // what it calls, as its build found out; nil = unknown
 
 	cpu         cpuslots.Holder
 	lastCPU     atomic.Int64 // of a timed call, in ns; 0 = none yet
@@ -38,13 +43,8 @@ type Method struct {
 	halvings      int    // of its default rate, see budget
 	budgeted      int64  // calls when the budget was looked at last
 	wanted        float64
-}
 
-// callCounter has a cache line to itself: two goroutines that count on one line
-// take five times as long.
-type callCounter struct {
-	n atomic.Int64
-	_ [56]byte
+	_ [24]byte // to whole cache lines, so that those of an array are alike
 }
 
 var registry = struct {
@@ -110,8 +110,7 @@ func refusal(name string) string {
 
 // prepare makes what the probe needs once a method may be on.
 func (m *Method) prepare() {
-	counters := m.first[:]
-	m.calls.Store(&counters)
+	m.counters.Store(&m.first)
 	m.callerAttr = callerAttribute(m.normal)
 	declareFunction(m)
 }
@@ -121,26 +120,31 @@ func (m *Method) Name() string { return m.name }
 
 // Calls returns how often the method has begun while it was on.
 func (m *Method) Calls() int64 {
-	counters := m.calls.Load()
-	if counters == nil {
-		return 0
-	}
-	total := int64(0)
-	for i := range *counters {
-		total += (*counters)[i].n.Load()
-	}
-	if len(*counters) > 1 {
-		total += m.first[0].n.Load()
+	total := m.first.n.Load()
+	if shards := m.shards.Load(); shards != nil {
+		for i := range *shards {
+			total += (*shards)[i].n.Load()
+		}
 	}
 	return total
+}
+
+// counterCount returns how many counters calls count on.
+func (m *Method) counterCount() int {
+	if shards := m.shards.Load(); shards != nil {
+		return len(*shards)
+	}
+	return 1
 }
 
 // shardCounters gives a busy method a counter per shard, once. The first counter keeps
 // its value and stays part of the sum: a call may still be about to increment it.
 func (m *Method) shardCounters(shards int) {
-	if len(*m.calls.Load()) > 1 {
+	if m.shards.Load() != nil {
 		return
 	}
-	counters := make([]callCounter, shards)
-	m.calls.Store(&counters)
+	counters := make([]shard, shards)
+	m.shards.Store(&counters)
+	m.counters.Store(&counters[0].callCounter)
+	m.mask.Store(uint64(shards - 1)) // last: calls read it first, so that they find no fewer counters
 }

@@ -15,14 +15,15 @@ import (
 // plan is what a method's probe does. It never changes: another rate
 // is another plan, so a call is stamped with the very rate its gap was drawn from.
 type plan struct {
-	calls []callCounter  // the method's counters, a power of two of them
-	next  []atomic.Int64 // per counter: the count from which a call leaves the fast path
-	marks []atomic.Int64 // per counter: the count at which a call is chosen; 0 = not drawn yet
+	number int64                     // plans are numbered as they are made
+	mark   atomic.Int64              // of the first counter: the count at which a call is chosen; 0 = not drawn yet
+	marks  atomic.Pointer[planMarks] // of the shards
 
 	method *Method
 	engine any // an *engine: a package that has probes would compile all generic code that it is made of
 	settings
 	walked    bool    // the caller is searched by frame pointers
+	fast      bool    // most calls need nothing but to be counted
 	plain     bool    // a chosen call needs nothing but two readings of the clock
 	logRest   float64 // ln(1 - rate)
 	seed      uint64  // of its gaps
@@ -30,6 +31,7 @@ type plan struct {
 	th        string  // the same as a th value of W3C trace state
 	head      []byte  // what its measurements have in common, encoded by the sender
 
+	shards    int              // how many counters the method has
 	aggregate []aggregateShard // mode Aggregate only, one per counter
 
 	empty bool // its calls are empty ones, made to measure the probe
@@ -51,11 +53,13 @@ type settings struct {
 	lazy     bool // the method is off until a caller runs
 }
 
+// plans counts them.
+var plans atomic.Int64
+
 func newPlan(e *engine, m *Method, s settings) *plan {
-	counters := *m.calls.Load()
 	pl := &plan{
-		calls:     counters,
-		next:      make([]atomic.Int64, len(counters)),
+		number:    plans.Add(1),
+		shards:    m.counterCount(),
 		method:    m,
 		engine:    e,
 		settings:  s,
@@ -67,12 +71,9 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		threshold: rejectionThreshold(s.rate),
 	}
 	pl.th = thresholdText(pl.threshold)
-	pl.marks = pl.next
-	if s.mode == Aggregate || s.tail { // every call leaves the fast path
-		pl.marks = make([]atomic.Int64, len(counters))
-	}
+	pl.fast = s.mode == Sample && !s.tail && s.rate < 1
 	if s.mode == Aggregate {
-		pl.aggregate = make([]aggregateShard, len(counters))
+		pl.aggregate = make([]aggregateShard, pl.shards)
 		pl.openShards(minuteOf(e.unix(now())), true)
 	}
 	return pl
@@ -82,43 +83,43 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 func engineOf(pl *plan) *engine { return pl.engine.(*engine) }
 
 // begin counts the call and decides whether it is timed. A counter only grows;
-// the call that reaches the drawn count is chosen. Which counter is used depends on
-// where the goroutine's stack lies, so that goroutines seldom share a line. A
-// goroutine whose stack moves only changes the counter.
+// the call that reaches the drawn count is chosen.
 //
 // The clock is read here, since returning from functions that lie elsewhere takes time: in some
 // builds 100 ns where calls are seldom timed, after the system calls of reading the CPU.
 //
 //go:noinline
-func (pl *plan) begin(ctx context.Context) Call {
+func (m *Method) begin(ctx context.Context, pl *plan) Call {
 	var here byte
-	i := shardOf(uintptr(unsafe.Pointer(&here))) & uint(len(pl.calls)-1)
-	next := pl.next[i].Load() // before the count, which nothing overtakes in the processor
-	n := pl.calls[i].n.Add(1)
-	if n < next {
+	counter, i := m.counter(uintptr(unsafe.Pointer(&here)))
+	// Both are read before the count, which nothing overtakes in the processor. Where the plan is the
+	// same after it, next was that of the plan.
+	owner, next := counter.plan.Load(), counter.next.Load()
+	n := counter.n.Add(1)
+	if owner != pl || counter.plan.Load() != pl {
+		next = notOurs
+	} else if n < next {
 		return Call{}
 	}
-	c := pl.reached(ctx, i, n)
+	c := pl.reached(ctx, counter, i, n, next)
 	if d := c.detail; d != nil {
 		d.start = now()
 	}
 	return c
 }
 
-func shardOf(stack uintptr) uint {
-	const goldenRatio = 0x9E3779B97F4A7C15
-	return uint(uint64(stack>>11) * goldenRatio >> 40)
-}
+// notOurs stands for the next of a counter that has another plan.
+const notOurs = math.MinInt64
 
 // reached handles a call that may be chosen: its count has been reached, or the
 // rate is 1, or every call is timed. The stack is read here because each frame
 // more costs as much as a reading of the clock, and so does each step into the
 // frame's code: this function stays small.
-func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
+func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int64) Call {
 	if !pl.method.located.Load() {
 		pl.method.locate()
 	}
-	chosen := pl.rate == 1 || pl.claim(i, n)
+	chosen := pl.rate == 1 || pl.claim(c, i, n, next)
 	if pl.plain && chosen || !chosen && (pl.mode == Aggregate || pl.tail) {
 		return Call{plan: pl, word: now()}
 	}
@@ -168,25 +169,47 @@ func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr, reached int64) Ca
 	return pl.time(ctx, caller, "", reached)
 }
 
-// claim decides for the call with number n on counter i. The gap to the next chosen
-// call is drawn once and counted down, which is exactly a draw per call. Counting on
+// claim decides for the call with number n on a counter, the i-th shard or the first. The gap to the
+// next chosen call is drawn once and counted down, which is exactly a draw per call. Counting on
 // from the old mark, not from n, keeps the law when calls overtake each other: every
-// mark is claimed once.
-func (pl *plan) claim(i uint, n int64) bool {
-	at := &pl.marks[i]
-	for {
-		mark := at.Load()
+// mark is claimed once. The counter learns from which count on the next call is to come here.
+func (pl *plan) claim(c *callCounter, i uint, n, next int64) bool {
+	at := &pl.mark
+	if c == &pl.method.first {
+		i = 0
+	} else {
+		at = &pl.shardMarks()[i]
+		i++
+	}
+	chosen := false
+	mark := at.Load()
+	for ; !chosen && n >= mark; mark = at.Load() {
 		if mark == 0 { // the first call under this plan draws for itself
 			at.CompareAndSwap(0, later(n-1, pl.gap(pl.draw(i, 0))))
-			continue
-		}
-		if n < mark {
-			return false
-		}
-		if at.CompareAndSwap(mark, later(mark, pl.gap(pl.draw(i, mark)))) {
-			return true
+		} else {
+			chosen = at.CompareAndSwap(mark, later(mark, pl.gap(pl.draw(i, mark))))
 		}
 	}
+	switch {
+	case !pl.fast:
+	case next == notOurs:
+		c.takeOver(pl)
+	default:
+		c.next.CompareAndSwap(next, mark)
+	}
+	return chosen
+}
+
+// planMarks are those of a plan's shards.
+type planMarks []atomic.Int64
+
+// shardMarks returns the marks of the shards. A plan that is older than the shards has none yet.
+func (pl *plan) shardMarks() planMarks {
+	if pl.marks.Load() == nil {
+		marks := make(planMarks, len(*pl.method.shards.Load()))
+		pl.marks.CompareAndSwap(nil, &marks)
+	}
+	return *pl.marks.Load()
 }
 
 // draw returns the random number that belongs to a mark of a counter: the plan's seed and

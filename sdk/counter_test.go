@@ -1,0 +1,41 @@
+package corehour
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// What a call that is only counted reads and writes lies on one cache line where the method is not
+// busy, and on two where it is, in arrays of methods, too.
+func TestLinesOfACountedCall(t *testing.T) {
+	var m Method
+	if end := unsafe.Offsetof(m.first) + unsafe.Sizeof(m.first); end > cacheLine-8 { // 8 bytes may be the allocator's
+		t.Errorf("a call uses the first %d bytes of its method", end)
+	}
+	if size := unsafe.Sizeof(m); size%cacheLine != 0 {
+		t.Errorf("a method has %d bytes, want whole cache lines", size)
+	}
+	if size := unsafe.Sizeof(shard{}); size != cacheLine {
+		t.Errorf("a counter of a busy method has %d bytes, want %d", size, cacheLine)
+	}
+}
+
+// A counter is taken over by later plans only, and no call of a plan before changes what it says.
+func TestTakingOverACounter(t *testing.T) {
+	first, second := &plan{number: 1}, &plan{number: 2}
+	var c callCounter
+	c.takeOver(first)
+	before := c.next.Load()
+	c.next.CompareAndSwap(before, 100)
+	c.takeOver(second)
+	if c.takeOver(first); c.plan.Load() != second {
+		t.Error("an earlier plan took the counter over")
+	}
+	if c.next.CompareAndSwap(100, 200) || c.next.CompareAndSwap(before, 200) {
+		t.Error("a call of the plan before said which call leaves the fast path")
+	}
+	c.plan.Store(changing)
+	if c.takeOver(&plan{number: 3}); c.plan.Load() != changing {
+		t.Error("a counter that is being taken over was taken over")
+	}
+}
