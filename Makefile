@@ -19,7 +19,7 @@ UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|T
 ARITHMETIC := regression/judge regression/stats
 SIMULATIONS := ./test/sim/... ./test/benchverdicts ./processor/adaptivesampler/internal/decide/sim/...
 # Tests of the SDK that do nothing with the race detector: it allocates and costs time.
-UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate
+UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate|TestCountedCallsOutOfTheCaches
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 
 .DEFAULT_GOAL := help

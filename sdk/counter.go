@@ -27,9 +27,10 @@ const cacheLine = 64
 
 // counter returns the method's counter for a stack, and its number among its shards. Goroutines seldom
 // share one, as it depends on where their stacks lie. A goroutine whose stack moves only changes the
-// counter.
+// counter. Methods have different ones for a stack: equal ones of arrays that lie a power of two apart
+// share a few sets of the processor's caches.
 func (m *Method) counter(stack uintptr) (*callCounter, uint) {
-	i := shardOf(stack) & uint(m.mask.Load())
+	i := (shardOf(stack) ^ uint(uintptr(unsafe.Pointer(m))>>7)) & uint(m.mask.Load())
 	return (*callCounter)(unsafe.Add(unsafe.Pointer(m.counters.Load()), uintptr(i)*cacheLine)), i
 }
 

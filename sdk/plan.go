@@ -116,6 +116,11 @@ const notOurs = math.MinInt64
 // more costs as much as a reading of the clock, and so does each step into the
 // frame's code: this function stays small.
 func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int64) Call {
+	if c.plan.Load() == timing {
+		if c, n, next = pl.timeCount(i); n < next {
+			return Call{}
+		}
+	}
 	if !pl.method.located.Load() {
 		pl.method.locate()
 	}
@@ -194,8 +199,12 @@ func (pl *plan) claim(c *callCounter, i uint, n, next int64) bool {
 	case !pl.fast:
 	case next == notOurs:
 		c.takeOver(pl)
+	case chosen && n%measuredOneIn == 0:
+		c.next.CompareAndSwap(next, min(mark, n+undisturbed))
 	default:
-		c.next.CompareAndSwap(next, mark)
+		if c.next.CompareAndSwap(next, mark) && next > 0 && n < mark {
+			pl.method.timeNextCount()
+		}
 	}
 	return chosen
 }

@@ -36,8 +36,10 @@ type probeCosts struct {
 	wall, cpu probeCost
 	wait      costSamples
 	waited    atomic.Bool  // a timed call has, since the last wait was measured
-	countedPS atomic.Int64 // of a call that is not timed
-	reading   atomic.Int64 // ns of CPU that reading the thread's clock adds at least
+	countedPS atomic.Int64 // of a call that is not timed, in a loop
+	// outOfCache is how much longer a call is counted than in a loop by each cache line it reads.
+	outOfCache costSamples
+	reading    atomic.Int64 // ns of CPU that reading the thread's clock adds at least
 }
 
 // probeCost is the cost of the probe of a timed call in ns.
@@ -135,12 +137,25 @@ func (p *probeCost) stats(inside int64) (cost, spread int64) {
 	return p.inLoop.Load(), 0
 }
 
+// counted returns what a call that is only counted costs in ps: in a loop, and its two cache lines
+// where that was measured in place, with the standard deviation of these.
+func (c *probeCosts) counted() (ps, spread int64) {
+	const lines = 2
+	n, loop := float64(c.outOfCache.n.Load()), c.countedPS.Load()
+	if n < enoughMeasured {
+		return loop, 0
+	}
+	mean := float64(c.outOfCache.sum.Load()) / n
+	variance := float64(c.outOfCache.squares.Load())/n - mean*mean
+	return loop + int64(max(0, lines*1000*mean)), int64(lines * 1000 * math.Sqrt(max(0, variance)))
+}
+
 func (c *probeCosts) snapshot(s *Snapshot) {
 	s.ProbeInsideNS, s.ProbeInsideSpreadNS, _ = c.inside.stats()
 	s.WallProbeNS, s.WallProbeSpreadNS = c.wall.stats(s.ProbeInsideNS)
 	s.CPUProbeNS, s.CPUProbeSpreadNS = c.cpu.stats(s.ProbeInsideNS)
 	s.WaitNS, s.WaitSpreadNS, _ = c.wait.stats()
-	s.CountedProbePS = c.countedPS.Load()
+	s.CountedProbePS, s.CountedProbeSpreadPS = c.counted()
 }
 
 // ownWork is what the SDK has done up to a cut.

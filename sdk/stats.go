@@ -46,6 +46,7 @@ type Snapshot struct {
 	// Of both, once measured in place, the standard deviation of single calls.
 	WallProbeSpreadNS, CPUProbeSpreadNS int64
 	CountedProbePS                      int64 // CPU cost of one call that is only counted, in ps
+	CountedProbeSpreadPS                int64 // of single calls, once measured in place
 	// CPU cost of one wait of a call whose CPU is timed, and its standard deviation.
 	WaitNS, WaitSpreadNS int64
 	// What the probe adds to the time that it measures of a call, and the standard
@@ -152,6 +153,7 @@ func (s *Snapshot) list() []namedCounter {
 		{"probe.wall.spread_ns", s.WallProbeSpreadNS},
 		{"probe.cpu.spread_ns", s.CPUProbeSpreadNS},
 		{"probe.counted.cost_ps", s.CountedProbePS},
+		{"probe.counted.spread_ps", s.CountedProbeSpreadPS},
 		{"probe.wait_ns", s.WaitNS},
 		{"probe.wait.spread_ns", s.WaitSpreadNS},
 		{"probe.inside_ns", s.ProbeInsideNS},

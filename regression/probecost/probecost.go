@@ -67,19 +67,18 @@ func costsOf(stats map[string]float64) Costs {
 			Wall:   Figure{oldReal * wall, oldRealError * wall},
 		}
 	}
-	whole := func(mean float64, spread string) Figure {
-		if se := stats[spread]; se > 0 {
-			return Figure{mean, min(se, wholeError*mean)}
+	whole := func(mean, spread float64) Figure {
+		if spread > 0 {
+			return Figure{mean, min(spread, wholeError*mean)}
 		}
 		return Figure{mean, loopError * mean}
 	}
-	counted := stats["probe.counted.cost_ps"] / 1000
 	_, countsWaits := stats["probe.wait_ns"]
 	return Costs{
 		Inside:  Figure{inside, insideError * inside},
-		CPU:     whole(cpu, "probe.cpu.spread_ns"),
-		Wall:    whole(wall, "probe.wall.spread_ns"),
-		Counted: Figure{counted, loopError * counted},
+		CPU:     whole(cpu, stats["probe.cpu.spread_ns"]),
+		Wall:    whole(wall, stats["probe.wall.spread_ns"]),
+		Counted: whole(stats["probe.counted.cost_ps"]/1000, stats["probe.counted.spread_ps"]/1000),
 		Wait:    Figure{stats["probe.wait_ns"], waitError * stats["probe.wait_ns"]},
 
 		CountsWaits: countsWaits,

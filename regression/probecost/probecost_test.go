@@ -22,6 +22,7 @@ func TestCostsOfVersions(t *testing.T) {
 		{Service: s, Version: "2", Stats: map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 9, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 200, "probe.counted.cost_ps": 8000}},
 		{Service: s, Version: "2", Stats: map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 9, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 200, "probe.counted.cost_ps": 8000, "probe.wait_ns": 16_000}},
 		{Service: s, Version: "3"},
+		{Service: s, Version: "4", Stats: map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500, "probe.counted.cost_ps": 50_000, "probe.counted.spread_ps": 70_000}},
 	})
 	old, now := table.Of(s, "1"), table.Of(s, "2")
 	near(t, "inside of an old SDK", old.Inside.Mean, 250)
@@ -30,6 +31,8 @@ func TestCostsOfVersions(t *testing.T) {
 	near(t, "inside", now.Inside.Mean, 30)
 	near(t, "10 calls, 2 timed below, 100 counted", now.Of(Calls{Own: 10, CPU: 2, Counted: 100}), 300+3000+800)
 	near(t, "errors", now.Errors(Calls{Own: 10, CPU: 2}).SE(), math.Hypot(300, 400)) // the part inside is known to its own size
+	near(t, "the error of 10 counted calls, of a loop", now.Errors(Calls{Counted: 10}).SE(), 24)
+	near(t, "measured in place", table.Of(s, "4").Errors(Calls{Counted: 10}).SE(), 250)
 	near(t, "3 waits, of the processes that waited", now.Of(Calls{Waits: 3}), 48_000)
 	near(t, "their error", now.Errors(Calls{Waits: 3}).SE(), 38_400)
 	near(t, "a wait of another version", old.Of(Calls{Waits: 1}), 16_000)

@@ -1,0 +1,85 @@
+package corehour
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/ring"
+)
+
+// What a counted call costs is known where it finds all in the processor's caches, and where it does not:
+// methods are called in turn, few of them or more than the first caches hold.
+func TestCountedCallsOutOfTheCaches(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector takes more time than what is measured")
+	}
+	few, many := countedInTurn(t, 32), countedInTurn(t, 1<<15)
+	t.Logf("few methods: %.1f ns in a loop, said %.1f; many: a call took %.1f, said %.1f", few.loop, few.said, many.actual, many.said)
+	if few.said > 2*few.loop {
+		t.Errorf("a call that finds all in the caches takes %.1f ns in a loop, said %.1f", few.loop, few.said)
+	}
+	if many.actual < 3*many.loop {
+		t.Skip("the caches hold all methods")
+	}
+	// Half of what is said is the error that readers take it to have.
+	if many.said < many.actual/2 || many.said > 2*many.actual {
+		t.Errorf("a call took %.1f ns, said %.1f", many.actual, many.said)
+	}
+}
+
+// inTurn is what a counted call takes in ns, what it takes in a loop, and what the SDK says.
+type inTurn struct{ actual, loop, said float64 }
+
+func countedInTurn(t *testing.T, many int) inTurn {
+	e := &engine{config: config{random: rand.New(rand.NewPCG(2, 2)).Uint64}, ring: ring.New[record](1024), cells: newCellTable(1)}
+	e.batchMask = uint64(len(e.ring.Places) - 1)
+	e.probe.countedPS.Store(e.costOf(settings{}, countedCalls))
+	methods := make([]Method, many)
+	for i := range methods {
+		m := &methods[i]
+		m.counters.Store(&m.first)
+		m.located.Store(true)
+		m.shardCounters(shardCount())
+	}
+	order := rand.New(rand.NewPCG(1, 1)).Perm(many)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	x := uint64(1)
+	walk := func(count bool) float64 {
+		before := hostclock.ThreadCPU()
+		for _, i := range order {
+			for range 200 { // so that a call does not overlap the next one in the processor
+				x = x*6364136223846793005 + 1442695040888963407
+			}
+			if count {
+				methods[i].Begin().End()
+			}
+		}
+		return float64(hostclock.ThreadCPU()-before) / float64(many)
+	}
+	give := func(rate float64) {
+		for i := range methods {
+			methods[i].plan.Store(newPlan(e, &methods[i], settings{rate: rate, noCaller: true}))
+		}
+	}
+	give(0.002)
+	for e.probe.outOfCache.n.Load() < 1000 {
+		walk(true)
+		e.ring.Dequeue(nil, len(e.ring.Places))
+	}
+	said, _ := e.probe.counted()
+	give(0)
+	walk(true)
+	var took []float64
+	for range 1 + 1<<17/many {
+		took = append(took, walk(true)-walk(false))
+	}
+	slices.Sort(took)
+	if x == 0 {
+		t.Error("no work was done")
+	}
+	return inTurn{took[len(took)/2], float64(e.probe.countedPS.Load()) / 1000, float64(said) / 1000}
+}
