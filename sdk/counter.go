@@ -42,6 +42,13 @@ func shardOf(stack uintptr) uint {
 // changing is the plan of counters that are being taken over. No plan is later.
 var changing = &plan{number: math.MaxInt64}
 
+// releasePlan leaves the counter to any plan, unless one is just taking it over.
+func (c *callCounter) releasePlan() {
+	if pl := c.plan.Load(); pl != changing {
+		c.plan.CompareAndSwap(pl, nil)
+	}
+}
+
 // takeOver makes the counter that of a plan, unless a later one has it already, or is just taking it.
 // Until a call has found the mark of the plan, all leave the fast path: next is a negative number
 // that no other plan uses, so that a call of the plan before replaces nothing of this one.

@@ -39,3 +39,27 @@ func TestTakingOverACounter(t *testing.T) {
 		t.Error("a counter that is being taken over was taken over")
 	}
 }
+
+// Counters keep nothing of an SDK that was shut down.
+func TestCountersAfterAShutdown(t *testing.T) {
+	m := NewMethod("released.Work")
+	m.shardCounters(2)
+	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0.5))
+	plans := func() (held int) {
+		for i := range *m.shards.Load() {
+			if (*m.shards.Load())[i].plan.Load() != nil {
+				held++
+			}
+		}
+		return held
+	}
+	for range 100 {
+		m.Begin().End()
+	}
+	if plans() == 0 {
+		t.Error("no counter had a plan")
+	}
+	if stop(); plans() > 0 {
+		t.Error("a counter has a plan after the shutdown")
+	}
+}

@@ -129,6 +129,16 @@ func (m *Method) Calls() int64 {
 	return total
 }
 
+// releasePlans lets go of plans that are no longer used, and of their engine.
+func (m *Method) releasePlans() {
+	m.first.releasePlan()
+	if shards := m.shards.Load(); shards != nil {
+		for i := range *shards {
+			(*shards)[i].releasePlan()
+		}
+	}
+}
+
 // counterCount returns how many counters calls count on.
 func (m *Method) counterCount() int {
 	if shards := m.shards.Load(); shards != nil {

@@ -288,6 +288,9 @@ func (m *Method) replacePlan(pl *plan) {
 	if (old == nil) != (pl == nil) {
 		callersChanged.Add(1)
 	}
+	if pl == nil {
+		m.releasePlans()
+	}
 	if old != nil {
 		old.openShards(minuteOf(engineOf(old).unix(now())), false)
 	}
