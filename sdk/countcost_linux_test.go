@@ -17,11 +17,12 @@ func TestCountedCallsOutOfTheCaches(t *testing.T) {
 	}
 	few, many := countedInTurn(t, 32), countedInTurn(t, 1<<15)
 	t.Logf("few methods: %.1f ns in a loop, said %.1f; many: a call took %.1f, said %.1f", few.loop, few.said, many.actual, many.said)
-	if few.said > 2*few.loop {
-		t.Errorf("a call that finds all in the caches takes %.1f ns in a loop, said %.1f", few.loop, few.said)
-	}
 	if many.actual < 3*many.loop {
 		t.Skip("the caches hold all methods")
+	}
+	// Other programs on the same processors push some of it out, in proportion.
+	if more := few.said - few.loop; more > (many.said-many.loop)/10 {
+		t.Errorf("calls that find all in the caches take %.1f ns more than in a loop, those that do not %.1f", more, many.said-many.loop)
 	}
 	// Half of what is said is the error that readers take it to have.
 	if many.said < many.actual/2 || many.said > 2*many.actual {
