@@ -30,8 +30,10 @@ type RunRecord struct {
 	Iterations map[string]int   `json:"iterations"`
 	Minutes    []Minute         `json:"minutes"` // whole ones
 	CPUNS      int64            `json:"cpu_ns"`  // of all requests, by the thread's clock
-	// PerIteration and PerCall make up what a body costs, the latter without probes only.
+	// PerIteration and PerCall make up what a body costs, the latter without probes only. What the host
+	// does meanwhile makes a few iterations take much longer: half of them take at most Undisturbed.
 	PerIteration float64 `json:"ns_per_iteration"`
+	Undisturbed  float64 `json:"ns_undisturbed_iteration"`
 	PerCall      float64 `json:"ns_per_call"`
 }
 
@@ -97,7 +99,8 @@ func serve(requests float64, duration time.Duration) RunRecord {
 	s := &service{x: 1}
 	begin := time.Now()
 	var cpu time.Duration
-	var whole, inMinute iterationTime
+	var whole, inMinute []float64
+	var perCall []float64
 	r := RunRecord{Iterations: map[string]int{}}
 	minute, before := begin.Truncate(time.Minute), [methods]int64{}
 	for n := 0; ; n++ {
@@ -108,50 +111,63 @@ func serve(requests float64, duration time.Duration) RunRecord {
 		time.Sleep(time.Until(due))
 		if now := time.Now().Truncate(time.Minute); now.After(minute) {
 			if minute.After(begin) {
-				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before), inMinute.mean()})
+				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before), mean(inMinute)})
 			}
-			minute, before, inMinute = now, s.calls, iterationTime{}
+			minute, before, inMinute = now, s.calls, nil
 		}
-		start := threadCPU()
+		calls, start := s.calls, threadCPU()
 		s.root(n)
-		cpu += threadCPU() - start
-		took := measureIterations()
-		whole, inMinute = whole.plus(took), inMinute.plus(took)
+		took, iteration := threadCPU()-start, measureIteration()
+		cpu += took
+		whole, inMinute = append(whole, iteration), append(inMinute, iteration)
+		if !probed {
+			perCall = append(perCall, s.perCall(calls, took, iteration))
+		}
 	}
-	r.Calls, r.CPUNS, r.PerIteration = named(s.calls, [methods]int64{}), int64(cpu), whole.mean()
-	var all, total float64
+	r.Calls, r.CPUNS, r.PerIteration = named(s.calls, [methods]int64{}), int64(cpu), mean(whole)
+	r.Undisturbed, r.PerCall = median(whole), median(perCall)
 	for i, name := range names {
 		r.Iterations[name] = iterations[i]
-		all += float64(s.calls[i])
-		total += float64(s.calls[i]) * float64(iterations[i])
-	}
-	if !probed {
-		r.PerCall = (float64(cpu) - r.PerIteration*total) / all
 	}
 	return r
 }
 
-// iterationTime is what iterations took that no probe is in.
-type iterationTime struct {
-	cpu   time.Duration
-	count int
+// perCall is what the calls of a request took on top of their iterations, in ns a call.
+func (s *service) perCall(before [methods]int64, took time.Duration, iteration float64) float64 {
+	calls, total := 0.0, 0.0
+	for i := range names {
+		n := float64(s.calls[i] - before[i])
+		calls += n
+		total += n * float64(iterations[i])
+	}
+	return (float64(took) - iteration*total) / calls
 }
 
-func measureIterations() iterationTime {
+// measureIteration returns what an iteration takes at the moment, in ns, without probes.
+func measureIteration() float64 {
 	const times = 10
 	s := &service{x: 1}
 	start := threadCPU()
 	for range times {
 		s.work(ten)
 	}
-	return iterationTime{threadCPU() - start, times * iterations[ten]}
+	return float64(threadCPU()-start) / times / float64(iterations[ten])
 }
 
-func (t iterationTime) plus(o iterationTime) iterationTime {
-	return iterationTime{t.cpu + o.cpu, t.count + o.count}
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(len(values), 1))
 }
 
-func (t iterationTime) mean() float64 { return float64(t.cpu) / float64(max(t.count, 1)) }
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
 
 // named are the calls since others were counted.
 func named(calls, before [methods]int64) map[string]int64 {
