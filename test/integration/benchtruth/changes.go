@@ -46,7 +46,7 @@ func (s *score) judgeChanges(truth twin, runs map[string]counts, verdicts []harn
 		if own(base) < leastForRatio {
 			continue
 		}
-		slack := 100 * twoProcesses * truth.slack(runs[base], v.Method) / own(base)
+		slack := 100 * twoProcesses * (truthError + callError/own(base))
 		name := fmt.Sprintf("%s %s: change", changed, v.Method)
 		want := 100 * (own(head)/own(base) - 1)
 		if v.Basis == ownBasis || inclusive(base) == own(base) {

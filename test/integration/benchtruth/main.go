@@ -200,7 +200,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		if err != nil {
 			return nil, err
 		}
-		score.judge(s.name, truth, counted, costs)
+		score.judge(s.name, truth, counted.undisturbed(), costs)
 		if err := score.judgeSums(ctx, command, s.name, s.name == allTimed, truth, counted); err != nil {
 			return nil, err
 		}
@@ -220,7 +220,7 @@ func (p *programs) compareVersions(ctx context.Context, command harness.Command,
 		if err := readJSON(filepath.Join(dir, changed+version+".json"), &counted); err != nil {
 			return err
 		}
-		runs[version] = counted
+		runs[version] = counted.undisturbed()
 	}
 	findings, err := command.Regress(ctx, "--service", changed, "--all")
 	if err != nil {
@@ -241,14 +241,11 @@ type twin struct {
 
 // perCall is what the body of a method cost the process that counted.
 func (t twin) perCall(c counts, method string) float64 {
-	return c.PerIteration*float64(c.Iterations[method]) + t.PerCall
-}
-
-// slack is how far that may be from what a figure should say: with the mean of iterations it holds what
-// the host added to a few of them, which calls that were timed may all have been spared, or not.
-func (t twin) slack(c counts, method string) float64 {
-	disturbed := math.Abs(c.PerIteration-c.Undisturbed) * float64(c.Iterations[method])
-	return truthError*t.perCall(c, method) + callError + disturbed
+	iteration := c.PerIteration
+	if method == "heavy" {
+		iteration = c.PerLongIteration
+	}
+	return iteration*float64(c.Iterations[method]) + t.PerCall
 }
 
 func (p *programs) measureTwin(ctx context.Context, dir string) (t twin, err error) {
@@ -266,15 +263,28 @@ func median(of []twin) twin {
 
 // counts are what a service says of itself.
 type counts struct {
-	Calls        map[string]int64 `json:"calls"`
-	Iterations   map[string]int   `json:"iterations"`
-	PerIteration float64          `json:"ns_per_iteration"`
-	Undisturbed  float64          `json:"ns_undisturbed_iteration"`
-	Minutes      []struct {
-		Begin        time.Time        `json:"begin"`
-		Calls        map[string]int64 `json:"calls"`
-		PerIteration float64          `json:"ns_per_iteration"`
+	Calls      map[string]int64 `json:"calls"`
+	Iterations map[string]int   `json:"iterations"`
+	speed
+	Undisturbed speed `json:"undisturbed"`
+	Minutes     []struct {
+		Begin time.Time        `json:"begin"`
+		Calls map[string]int64 `json:"calls"`
+		speed
 	} `json:"minutes"`
+}
+
+// undisturbed returns them with the speed of most calls. What the host adds falls on few: in a sum of all
+// calls it is whole, but of a method of which one call in many is timed the figure mostly lacks it.
+func (c counts) undisturbed() counts {
+	c.speed = c.Undisturbed
+	return c
+}
+
+// speed is what iterations cost a service, in ns: those of short bodies, and those of the heavy one.
+type speed struct {
+	PerIteration     float64 `json:"ns_per_iteration"`
+	PerLongIteration float64 `json:"ns_per_long_iteration"`
 }
 
 func readJSON(path string, into any) error {
@@ -335,7 +345,7 @@ func (s *score) judge(service string, truth twin, counted counts, costs harness.
 		if m.Method == "root" && !heavyTimed { // it alone calls it, so the cost is in its own
 			perCall += truth.perCall(counted, "heavy") * float64(counted.Calls["heavy"]) / calls
 		}
-		slack := truth.slack(counted, m.Method)
+		slack := truthError*perCall + callError
 		if m.BelowResolution { // it says no more than what a call costs at most
 			s.of++
 			if perCall <= m.ResolutionNS+slack {

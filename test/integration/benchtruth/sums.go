@@ -28,7 +28,7 @@ func (s *score) judgeSums(ctx context.Context, c harness.Command, service string
 			return err
 		}
 		name := fmt.Sprintf("%s, own costs of all methods, %s", service, m.Begin.Format("15:04"))
-		s.judgeSum(name, near, truth, counts{Calls: m.Calls, Iterations: counted.Iterations, PerIteration: m.PerIteration, Undisturbed: counted.Undisturbed}, costs)
+		s.judgeSum(name, near, truth, counts{Calls: m.Calls, Iterations: counted.Iterations, speed: m.speed}, costs)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (s *score) judgeSum(name string, near bool, truth twin, counted counts, cos
 	for m, calls := range counted.Calls {
 		perCall := truth.perCall(counted, m)
 		want += float64(calls) * perCall / 1e9
-		slack += float64(calls) * truth.slack(counted, m) / 1e9
+		slack += float64(calls) * (truthError*perCall + callError) / 1e9
 	}
 	const seconds = 3600
 	sum := costs.Groups[0]

@@ -29,19 +29,24 @@ type RunRecord struct {
 	Calls      map[string]int64 `json:"calls"`
 	Iterations map[string]int   `json:"iterations"`
 	Minutes    []Minute         `json:"minutes"` // whole ones
-	CPUNS      int64            `json:"cpu_ns"`  // of all requests, by the thread's clock
-	// PerIteration and PerCall make up what a body costs, the latter without probes only. What the host
-	// does meanwhile makes a few iterations take much longer: half of them take at most Undisturbed.
-	PerIteration float64 `json:"ns_per_iteration"`
-	Undisturbed  float64 `json:"ns_undisturbed_iteration"`
-	PerCall      float64 `json:"ns_per_call"`
+	Speed
+	Undisturbed Speed   `json:"undisturbed"`
+	PerCall     float64 `json:"ns_per_call"` // on top of the iterations of a body; without probes only
+}
+
+// Speed is what iterations cost, those of short bodies and those of the heavy one: a host that has
+// other work takes the processor away from who runs for milliseconds. The mean holds what that adds to
+// few of them, the median (Undisturbed) does not.
+type Speed struct {
+	PerIteration     float64 `json:"ns_per_iteration"`
+	PerLongIteration float64 `json:"ns_per_long_iteration"`
 }
 
 // Minute is what was called in a minute of the clock.
 type Minute struct {
-	Begin        time.Time        `json:"begin"`
-	Calls        map[string]int64 `json:"calls"`
-	PerIteration float64          `json:"ns_per_iteration"`
+	Begin time.Time        `json:"begin"`
+	Calls map[string]int64 `json:"calls"`
+	Speed
 }
 
 func main() {
@@ -98,8 +103,7 @@ func serve(requests float64, duration time.Duration) RunRecord {
 	defer runtime.UnlockOSThread()
 	s := &service{x: 1}
 	begin := time.Now()
-	var cpu time.Duration
-	var whole, inMinute []float64
+	var whole, inMinute iterationTimes
 	var perCall []float64
 	r := RunRecord{Iterations: map[string]int{}}
 	minute, before := begin.Truncate(time.Minute), [methods]int64{}
@@ -111,21 +115,29 @@ func serve(requests float64, duration time.Duration) RunRecord {
 		time.Sleep(time.Until(due))
 		if now := time.Now().Truncate(time.Minute); now.After(minute) {
 			if minute.After(begin) {
-				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before), mean(inMinute)})
+				r.Minutes = append(r.Minutes, Minute{minute, named(s.calls, before), inMinute.speed(mean)})
 			}
-			minute, before, inMinute = now, s.calls, nil
+			minute, before, inMinute = now, s.calls, iterationTimes{}
 		}
 		calls, start := s.calls, threadCPU()
 		s.root(n)
-		took, iteration := threadCPU()-start, measureIteration()
-		cpu += took
-		whole, inMinute = append(whole, iteration), append(inMinute, iteration)
+		took := threadCPU() - start
+		switch n % heavyOneIn {
+		case 0: // the heavy body has run, and what follows it costs more than a short body
+			continue
+		case heavyOneIn / 2:
+			long := measureIteration(heavy, 1)
+			whole.long, inMinute.long = append(whole.long, long), append(inMinute.long, long)
+			continue
+		}
+		short := measureIteration(ten, 10)
+		whole.short, inMinute.short = append(whole.short, short), append(inMinute.short, short)
 		if !probed {
-			perCall = append(perCall, s.perCall(calls, took, iteration))
+			perCall = append(perCall, s.perCall(calls, took, short))
 		}
 	}
-	r.Calls, r.CPUNS, r.PerIteration = named(s.calls, [methods]int64{}), int64(cpu), mean(whole)
-	r.Undisturbed, r.PerCall = median(whole), median(perCall)
+	r.Calls, r.PerCall = named(s.calls, [methods]int64{}), median(perCall)
+	r.Speed, r.Undisturbed = whole.speed(mean), whole.speed(median)
 	for i, name := range names {
 		r.Iterations[name] = iterations[i]
 	}
@@ -143,15 +155,21 @@ func (s *service) perCall(before [methods]int64, took time.Duration, iteration f
 	return (float64(took) - iteration*total) / calls
 }
 
+// iterationTimes are what iterations took in ns, in short bodies and in those of the heavy method.
+type iterationTimes struct{ short, long []float64 }
+
+func (t iterationTimes) speed(of func([]float64) float64) Speed {
+	return Speed{of(t.short), of(t.long)}
+}
+
 // measureIteration returns what an iteration takes at the moment, in ns, without probes.
-func measureIteration() float64 {
-	const times = 10
+func measureIteration(method, times int) float64 {
 	s := &service{x: 1}
 	start := threadCPU()
 	for range times {
-		s.work(ten)
+		s.work(method)
 	}
-	return float64(threadCPU()-start) / times / float64(iterations[ten])
+	return float64(threadCPU()-start) / float64(times*iterations[method])
 }
 
 func mean(values []float64) float64 {

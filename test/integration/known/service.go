@@ -22,6 +22,9 @@ var names = [methods]string{"root", "two", "fifty", "small", "micro", "ten", "ne
 var iterations = [methods]int{root: 20_000, two: 2, fifty: 48, small: 155, micro: 1000, ten: 10_000,
 	nest: 300, even: 2000, odd: 1000, heavy: 4_800_000, batch: 5000, five: 5}
 
+// heavyOneIn is how many requests there are for each that calls the heavy method.
+const heavyOneIn = 20
+
 // service counts what it calls. One goroutine calls it.
 type service struct {
 	calls [methods]int64
@@ -62,7 +65,7 @@ func (s *service) root(n int) {
 	s.nest(1 + n%100)
 	s.even(5)
 	s.batch()
-	if n%20 == 0 {
+	if n%heavyOneIn == 0 {
 		s.heavy()
 	}
 	c.End()
