@@ -155,6 +155,9 @@ func (m *Method) shardCounters(shards int) {
 	}
 	counters := make([]shard, shards)
 	m.shards.Store(&counters)
+	if pl := m.plan.Load(); pl != nil {
+		pl.shardMarks()
+	}
 	m.counters.Store(&counters[0].callCounter)
 	m.mask.Store(uint64(shards - 1)) // last: calls read it first, so that they find no fewer counters
 }

@@ -15,9 +15,9 @@ import (
 // plan is what a method's probe does. It never changes: another rate
 // is another plan, so a call is stamped with the very rate its gap was drawn from.
 type plan struct {
-	number int64                     // plans are numbered as they are made
-	mark   atomic.Int64              // of the first counter: the count at which a call is chosen; 0 = not drawn yet
-	marks  atomic.Pointer[planMarks] // of the shards
+	number int64                          // plans are numbered as they are made
+	mark   atomic.Int64                   // of the first counter: the count at which a call is chosen; 0 = not drawn yet
+	marks  atomic.Pointer[[]atomic.Int64] // of the shards
 
 	method *Method
 	engine any // an *engine: a package that has probes would compile all generic code that it is made of
@@ -31,7 +31,6 @@ type plan struct {
 	th        string  // the same as a th value of W3C trace state
 	head      []byte  // what its measurements have in common, encoded by the sender
 
-	shards    int              // how many counters the method has
 	aggregate []aggregateShard // mode Aggregate only, one per counter
 
 	empty bool // its calls are empty ones, made to measure the probe
@@ -59,7 +58,6 @@ var plans atomic.Int64
 func newPlan(e *engine, m *Method, s settings) *plan {
 	pl := &plan{
 		number:    plans.Add(1),
-		shards:    m.counterCount(),
 		method:    m,
 		engine:    e,
 		settings:  s,
@@ -71,9 +69,12 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		threshold: rejectionThreshold(s.rate),
 	}
 	pl.th = thresholdText(pl.threshold)
+	if m.shards.Load() != nil {
+		pl.shardMarks()
+	}
 	pl.fast = s.mode == Sample && !s.tail && s.rate < 1
 	if s.mode == Aggregate {
-		pl.aggregate = make([]aggregateShard, pl.shards)
+		pl.aggregate = make([]aggregateShard, m.counterCount())
 		pl.openShards(minuteOf(e.unix(now())), true)
 	}
 	return pl
@@ -209,13 +210,11 @@ func (pl *plan) claim(c *callCounter, i uint, n, next int64) bool {
 	return chosen
 }
 
-// planMarks are those of a plan's shards.
-type planMarks []atomic.Int64
-
-// shardMarks returns the marks of the shards. A plan that is older than the shards has none yet.
-func (pl *plan) shardMarks() planMarks {
+// shardMarks returns the marks of the shards. They are made with the plan or the shards, so that no call
+// has to: but for one with a plan that was replaced at that moment.
+func (pl *plan) shardMarks() []atomic.Int64 {
 	if pl.marks.Load() == nil {
-		marks := make(planMarks, len(*pl.method.shards.Load()))
+		marks := make([]atomic.Int64, len(*pl.method.shards.Load()))
 		pl.marks.CompareAndSwap(nil, &marks)
 	}
 	return *pl.marks.Load()

@@ -252,7 +252,7 @@ func (e *engine) updatePlan(m *Method) {
 	if current == nil && m.node != nil {
 		current = m.node.parked.Load()
 	}
-	if current == nil || current.settings != wanted || current.tailFrom != m.tailFrom || current.shards != m.counterCount() {
+	if current == nil || current.settings != wanted || current.tailFrom != m.tailFrom || current.mode == Aggregate && len(current.aggregate) != m.counterCount() {
 		current = newPlan(e, m, wanted)
 	}
 	m.setPlan(current, wanted.lazy)

@@ -119,13 +119,17 @@ func (g *costSamples) addAny(ns int64) {
 
 // stats returns the mean and the standard deviation, and whether there are enough.
 func (g *costSamples) stats() (mean, spread int64, enough bool) {
+	m, deviation, enough := g.moments()
+	return int64(math.Round(m)), int64(math.Ceil(deviation)), enough
+}
+
+func (g *costSamples) moments() (mean, deviation float64, enough bool) {
 	n := float64(g.n.Load())
 	if n < enoughMeasured {
 		return 0, 0, false
 	}
-	m := float64(g.sum.Load()) / n
-	variance := float64(g.squares.Load())/n - m*m
-	return int64(math.Round(m)), int64(math.Ceil(math.Sqrt(max(0, variance)))), true
+	mean = float64(g.sum.Load()) / n
+	return mean, math.Sqrt(max(0, float64(g.squares.Load())/n-mean*mean)), true
 }
 
 // stats returns the cost in place plus the part inside of the method's time, or what the
@@ -141,13 +145,8 @@ func (p *probeCost) stats(inside int64) (cost, spread int64) {
 // where that was measured in place, with the standard deviation of these.
 func (c *probeCosts) counted() (ps, spread int64) {
 	const lines = 2
-	n, loop := float64(c.outOfCache.n.Load()), c.countedPS.Load()
-	if n < enoughMeasured {
-		return loop, 0
-	}
-	mean := float64(c.outOfCache.sum.Load()) / n
-	variance := float64(c.outOfCache.squares.Load())/n - mean*mean
-	return loop + int64(max(0, lines*1000*mean)), int64(lines * 1000 * math.Sqrt(max(0, variance)))
+	mean, deviation, _ := c.outOfCache.moments()
+	return c.countedPS.Load() + int64(lines*1000*max(0, mean)), int64(lines * 1000 * deviation)
 }
 
 func (c *probeCosts) snapshot(s *Snapshot) {
