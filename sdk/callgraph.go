@@ -65,7 +65,7 @@ func (g callGraph) follow(file *methodfile.File) {
 		if file == nil {
 			continue
 		}
-		if s, entered := file.Lookup(n.normal); entered && s.Lazy > 0 {
+		if s, entered := file.Lookup(n.normal, ""); entered && s.Lazy > 0 {
 			roots, settings[n] = append(roots, n), &s
 		}
 	}

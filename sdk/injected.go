@@ -30,9 +30,11 @@ func Declare(methods []Method, table string) bool {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	for i, line := range lines[2:] {
-		name, flags, _ := strings.Cut(line, "\t")
+		name, rest, _ := strings.Cut(line, "\t")
+		flags, signature, _ := strings.Cut(rest, "\t")
 		var o methodOptions
-		o.blocking = strings.Contains(flags, "w")
+		o.blocking = flags == "w"
+		methods[i].signature = signature
 		methods[i].register(methodName(name), o)
 	}
 	return true

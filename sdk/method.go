@@ -24,6 +24,7 @@ type Method struct {
 
 	name       string
 	normal     string // class.method
+	signature  string // as its build found it; "" = unknown
 	callerAttr []byte // the encoded corehour.caller attribute naming this method
 
 	shards  atomic.Pointer[[]shard] // nil until the method is busy, then instead of first
@@ -44,7 +45,7 @@ type Method struct {
 	budgeted      int64  // calls when the budget was looked at last
 	wanted        float64
 
-	_ [24]byte // to whole cache lines, so that those of an array are alike
+	_ [8]byte // to whole cache lines, so that those of an array are alike
 }
 
 var registry = struct {

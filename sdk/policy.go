@@ -102,7 +102,7 @@ func (p *policy) fileOverride(m *Method) (w override, entered bool, b bounds) {
 	if p.file == nil {
 		return override{}, false, bounds{}
 	}
-	s, entered := p.file.Lookup(m.normal)
+	s, entered := p.file.Lookup(m.normal, m.signature)
 	if !entered && m.node != nil && m.node.root != nil {
 		s, entered, w.lazy = *m.node.root, true, true
 	}

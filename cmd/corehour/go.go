@@ -49,12 +49,15 @@ func newProbesCommand() *cobra.Command {
 		Use:   "probes [flags] BINARY",
 		Short: "List the functions of a binary that have a probe",
 		Long: `Lists what corehour go build compiled into a binary, for any platform, stripped or not: the name of
-each function with a probe, as method files and tables have it.`,
+each function with a probe. Entries of a method file name it by class and method, and may add the
+signature.`,
 		Example: `  corehour probes ./shop
+  corehour probes --signatures ./shop
   corehour probes --graph ./shop`,
 		Annotations: exits("0 listed\n1 the binary has no probes, or no graph\n2 failed: not readable"),
 	}
 	f := cmd.Flags()
+	signatures := f.Bool("signatures", false, "print the types of parameters and results, too, as the source has them")
 	graph := f.Bool("graph", false, "print what calls what instead, by a line each: directly, or through functions without a probe")
 	return withWork(cmd, func(_ context.Context, stdout, stderr io.Writer) (int, error) {
 		if f.NArg() != 1 {
@@ -74,6 +77,9 @@ each function with a probe, as method files and tables have it.`,
 		var b strings.Builder
 		for _, p := range probes {
 			b.WriteString(output.Printable(p.Name))
+			if *signatures {
+				b.WriteString(output.Printable(p.Signature))
+			}
 			if p.WallOnly {
 				b.WriteString("  wall time only")
 			}

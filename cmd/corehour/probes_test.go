@@ -23,3 +23,23 @@ shop/web.Serve -> shop/web.Serve
 		t.Errorf("found %+v", r)
 	}
 }
+
+// The list is read from a binary of any build, also of one whose tables had no signatures.
+func TestProbesOfABinary(t *testing.T) {
+	tables := "corehour:probes:1\nshop/cart\nshop/cart.(*Cart).Total\t\t(context.Context) (Money, error)\n" +
+		"shop/cart.Sum\tw\t(...int) int\n\x00 corehour:probes:1\nshop/old\nshop/old.A\nshop/old.B\tw\n\x00"
+	binary := write(t, "binary", "\x7fELF\x00"+tables)
+	for _, c := range []struct{ flag, want string }{
+		{"--signatures=false", "shop/cart.(*Cart).Total\nshop/cart.Sum  wall time only\nshop/old.A\nshop/old.B  wall time only\n"},
+		{"--signatures", `shop/cart.(*Cart).Total(context.Context) (Money, error)
+shop/cart.Sum(...int) int  wall time only
+shop/old.A
+shop/old.B  wall time only
+`},
+	} {
+		r := corehour("probes", c.flag, binary)
+		if r.code != exitNothing || r.stdout != c.want || r.stderr != "" {
+			t.Errorf("%s: found %+v", c.flag, r)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,28 +77,30 @@ func ruleOf(file *methodfile.File, f *function) (*methodfile.Rule, bool) {
 	return file.Lookup(f.normal)
 }
 
-// unused names the entries that fit no function of the build. Those with a signature are for
+// unused names the entries that fit no function of the build. Those with a signature may be for
 // other languages, unless a function of the build has that name.
 func unused(all []*found, file *methodfile.File, used map[int]bool, others []string) []string {
 	var names []string
+	signatures := map[string]string{}
 	for _, k := range all {
 		for _, s := range k.sources {
 			for _, f := range s.functions {
 				names = append(names, f.normal.Full())
+				signatures[f.normal.Full()] = f.normal.Signature
 			}
 		}
 	}
 	var rules []*methodfile.Rule
 	for rule := range file.All() {
-		if !used[rule.Index] && (!rule.Foreign() || slices.Contains(names, rule.Unsigned())) {
+		if _, here := signatures[rule.Unsigned()]; !used[rule.Index] && (here || !rule.Signed()) {
 			rules = append(rules, rule)
 		}
 	}
 	slices.SortFunc(rules, func(a, b *methodfile.Rule) int { return a.Index - b.Index })
 	var notes []string
 	for _, rule := range rules {
-		if rule.Foreign() {
-			notes = append(notes, rule.Reason+" has a signature, which functions of Go have none of: leave it out")
+		if rule.Signed() {
+			notes = append(notes, fmt.Sprintf("%s fits no function of this build: its signature is %s", rule.Reason, cmp.Or(signatures[rule.Unsigned()], "too long for that")))
 			continue
 		}
 		note := fmt.Sprintf("%s fits no function of this build", rule.Reason)

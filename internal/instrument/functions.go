@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"slices"
 	"strings"
@@ -101,6 +102,7 @@ func parse(importPath, path string, text []byte) (s *source, unlocks []string, e
 			decl:  decl,
 		}
 		f.normal = methodspan.ParseFunction(f.name)
+		f.normal.Signature = signatureOf(decl.Type)
 		f.isMain = file.Name.Name == "main" && decl.Recv == nil && decl.Name.Name == "main"
 		f.reason = obstacle(decl, linked, byHand)
 		if decl.Body != nil {
@@ -139,6 +141,33 @@ func nameOf(importPath string, decl *ast.FuncDecl) string {
 			return importPath + ".?." + decl.Name.Name
 		}
 	}
+}
+
+// maxSignature bounds what the table of a binary has of a function's types: no entry selects it by longer ones.
+const maxSignature = 512
+
+// signatureOf returns the types of a function's parameters and results as its source has them:
+// `(context.Context, ...string) (Money, error)`.
+func signatureOf(t *ast.FuncType) string {
+	text := types.ExprString(&ast.FuncType{Params: unnamed(t.Params), Results: unnamed(t.Results)})
+	text = strings.Join(strings.Fields(strings.TrimPrefix(text, "func")), " ")
+	if len(text) > maxSignature {
+		return ""
+	}
+	return text
+}
+
+func unnamed(list *ast.FieldList) *ast.FieldList {
+	if list == nil {
+		return nil
+	}
+	types := &ast.FieldList{}
+	for _, field := range list.List {
+		for range max(1, len(field.Names)) {
+			types.List = append(types.List, &ast.Field{Type: field.Type})
+		}
+	}
+	return types
 }
 
 // obstacle returns why the function cannot have a probe.

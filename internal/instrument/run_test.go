@@ -165,8 +165,36 @@ func TestTheSameInputGivesTheSameBinary(t *testing.T) {
 	probes, err := Probes(first)
 	require.NoError(t, err)
 	require.Len(t, probes, 14)
-	assert.Equal(t, Probe{Name: "example.com/program.main"}, probes[0])
-	assert.Equal(t, Probe{Name: "example.com/program/native.Twice", WallOnly: true}, probes[1])
+	assert.Equal(t, Probe{Name: "example.com/program.main", Signature: "()"}, probes[0])
+	assert.Equal(t, Probe{Name: "example.com/program/native.Twice", Signature: "(int) int", WallOnly: true}, probes[1])
+	assert.Contains(t, probes, Probe{Name: "example.com/program/shop.Map", Signature: "([]T, func(T) U) []U"})
+	assert.Contains(t, probes, Probe{Name: "example.com/program/shop.Recovered", Signature: "() (int, error)"})
+}
+
+// An entry with a signature is for the function that has it, at the build and at run time.
+func TestSignatures(t *testing.T) {
+	t.Parallel()
+	dir := programCopy(t)
+	write(t, dir, "methods.json", `{"version": 1, "methods": [
+  {"class": "example.com/program/shop.List", "method": "Sum", "signature": "(func(T) int) int", "rate": 1},
+  {"class": "example.com/program/shop", "method": "Recovered", "signature": "(int) (int, error)", "rate": 1},
+  {"class": "example.com/program/shop", "method": "Run", "signature": "() string", "scope": "lazy"},
+  {"match": "example.com/program/shop.List.*", "mode": "off"}
+]}`)
+	_, probed, summary := built(t, Settings{Methods: filepath.Join(dir, "methods.json")}, dir)
+	for _, line := range []string{
+		"corehour go: methods[1] example.com/program/shop.Recovered(int) (int, error) fits no function of this build: its signature is () (int, error)\n",
+		"corehour go: methods[2] example.com/program/shop.Run() string has a signature, with which it is no root of scope lazy: leave it out\n",
+	} {
+		assert.Equal(t, 1, strings.Count(summary, line), "%s\n%s", line, summary)
+	}
+	r := runProgram(t, probed, "return", "COREHOUR_EXPORT=stderr")
+	assert.Equal(t, "1", counts(r.stderr)["/shop.List.Sum"])
+	write(t, dir, "other.json", `{"version": 1, "methods": [
+  {"class": "example.com/program/shop.List", "method": "Sum", "signature": "(int)", "rate": 1},
+  {"class": "example.com/program/shop.List", "method": "Add", "signature": "(T)", "rate": 1}]}`)
+	r = runProgram(t, probed, "return", "COREHOUR_EXPORT=stderr", "COREHOUR_METHODS="+filepath.Join(dir, "other.json"))
+	assert.Equal(t, map[string]string{"/shop.List.Add": "101"}, counts(r.stderr))
 }
 
 // One bad entry of a method file costs that entry, and each fault is said once.
@@ -191,7 +219,7 @@ func TestMethodFile(t *testing.T) {
 		`corehour go: methods[1] example.com/program/shop.Rum fits no function of this build: did you mean "example.com/program/shop.Run"?` + "\n",
 		"corehour go: methods[2]: example.com/program/shop.leaf stays without probe: a compiler directive forbids it\n",
 		"corehour go: methods[5] elsewhere.* fits no function of this build\n",
-		"corehour go: methods[8] example.com/program/shop.Run(int) has a signature, which functions of Go have none of: leave it out\n",
+		"corehour go: methods[8] example.com/program/shop.Run(int) fits no function of this build: its signature is () string\n",
 	} {
 		assert.Equal(t, 1, strings.Count(summary, line), "%s\n%s", line, summary)
 	}

@@ -33,19 +33,25 @@ func reach(ctx context.Context, c *Command, p *program, all []*found, file *meth
 	if file == nil {
 		return nil, nil, nil, nil
 	}
+	var notes []string
 	reached := scopes{}
 	roots := map[*function]*methodfile.Rule{}
 	for f := range functionsOf(all) {
-		if rule, named := file.Lookup(f.normal); named && (rule.Scope == methodfile.ScopeEager || rule.Scope == methodfile.ScopeLazy) {
+		rule, named := file.Lookup(f.normal)
+		switch {
+		case !named:
+		case rule.Scope == methodfile.ScopeLazy && rule.Signed(): // the call graph in the binary has names only
+			notes = append(notes, rule.Reason+" has a signature, with which it is no root of scope lazy: leave it out")
+		case rule.Scope == methodfile.ScopeEager, rule.Scope == methodfile.ScopeLazy:
 			roots[f] = rule
-		} else if named && rule.Scope == methodfile.ScopeTotal {
+		case rule.Scope == methodfile.ScopeTotal:
 			for other := range functionsOf(all) {
 				reached[other] = rule
 			}
 		}
 	}
 	if len(roots) == 0 {
-		return reached.unnamed(file), nil, nil, nil
+		return reached.unnamed(file), nil, notes, nil
 	}
 	begin := time.Now()
 	loaded, err := loadCode(ctx, c, p)
@@ -57,7 +63,7 @@ func reach(ctx context.Context, c *Command, p *program, all []*found, file *meth
 	calls, edges := reached.follow(vta.CallGraph(ssautil.AllFunctions(loaded), nil), loaded.Fset, all, roots)
 	note := fmt.Sprintf("scope: %d functions reached from %d, by %d calls; loaded in %.1f s, followed in %.1f s",
 		len(reached), len(roots), edges, loading.Seconds(), time.Since(begin).Seconds())
-	return reached.unnamed(file), calls, []string{note}, nil
+	return reached.unnamed(file), calls, append(notes, note), nil
 }
 
 // unnamed leaves out functions with an entry of their own.

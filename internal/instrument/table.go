@@ -10,15 +10,17 @@ import (
 
 // Probe is a line of the table of a built binary.
 type Probe struct {
-	Name     string
-	WallOnly bool // its CPU is never timed
+	Name      string
+	Signature string // "" if it is too long, or the build an old one
+	WallOnly  bool   // its CPU is never timed
 }
 
-// A table is a constant of the binary: the heading, the package, a line a probe, and an end.
+// A table is a constant of the binary: the heading, the package, a line a probe with its name, flags
+// and signature, and an end.
 const (
 	probesTable  = "probes"
 	tableEnd     = "\x00"
-	wallOnlyFlag = "\tw"
+	wallOnlyFlag = "w"
 )
 
 // heading is put together at run time, so that this program has none in it.
@@ -33,11 +35,11 @@ func tableOf(k *found) string {
 			if f.index < 0 {
 				continue
 			}
-			b.WriteString(f.name)
+			flags := ""
 			if len(k.unlocks) > 0 {
-				b.WriteString(wallOnlyFlag)
+				flags = wallOnlyFlag
 			}
-			b.WriteString("\n")
+			fmt.Fprintf(&b, "%s\t%s\t%s\n", f.name, flags, f.normal.Signature)
 		}
 	}
 	return b.String()
@@ -49,8 +51,9 @@ func Probes(path string) ([]Probe, error) {
 	err := readTables(path, probesTable, func(table string) {
 		_, lines, _ := strings.Cut(table, "\n")
 		for l := range strings.Lines(lines) {
-			name, flags, _ := strings.Cut(strings.TrimSuffix(l, "\n"), "\t")
-			all = append(all, Probe{Name: name, WallOnly: strings.Contains(flags, "w")})
+			name, rest, _ := strings.Cut(strings.TrimSuffix(l, "\n"), "\t")
+			flags, signature, _ := strings.Cut(rest, "\t")
+			all = append(all, Probe{Name: name, Signature: signature, WallOnly: flags == wallOnlyFlag})
 		}
 	})
 	slices.SortFunc(all, func(a, b Probe) int { return strings.Compare(a.Name, b.Name) })

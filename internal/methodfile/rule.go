@@ -172,8 +172,8 @@ func (r *Rule) Measures() bool {
 // Single reports whether the rule names one method.
 func (r *Rule) Single() bool { return r.Index >= 0 && !r.isPrefix && r.method != "*" }
 
-// Foreign reports whether the rule is for a method of a language with signatures.
-func (r *Rule) Foreign() bool { return r.signature != "" }
+// Signed reports whether the rule is for one signature only.
+func (r *Rule) Signed() bool { return r.signature != "" }
 
 // Unsigned is the name of the method without its signature.
 func (r *Rule) Unsigned() string { return methodspan.Function{Class: r.class, Method: r.method}.Full() }

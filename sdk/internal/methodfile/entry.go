@@ -110,7 +110,7 @@ func (p *parser) name(where string, o object) func(*entry) {
 	case *method == "*" && signature != nil:
 		p.fault("%s.signature: must not be combined with method *, found %q", where, *signature)
 	case signature != nil:
-		return func(*entry) {} // a method of another language
+		return func(e *entry) { p.file.addSigned(fullName(*class, *method), *signature, e) }
 	default:
 		return func(e *entry) { p.file.addMethod(*class, *method, e) }
 	}

@@ -14,8 +14,9 @@ type File struct {
 
 	defaults Settings
 	tiers    map[string]Settings
-	exact    map[string]*entry // by class.method
-	classes  map[string]*entry // by class, for all its methods
+	exact    map[string]*entry     // by class.method
+	signed   map[string]*overloads // by class.method, those with a signature
+	classes  map[string]*entry     // by class, for all its methods
 	prefixes prefix.Table[*entry]
 }
 
@@ -25,15 +26,25 @@ type entry struct {
 	used     bool
 }
 
+// overloads are the entries with a signature for methods of one name.
+type overloads struct {
+	bySignature map[string]*entry
+	named       bool // a method has the name, with whatever signature
+}
+
 func newFile() *File {
-	return &File{tiers: map[string]Settings{}, exact: map[string]*entry{}, classes: map[string]*entry{}}
+	return &File{tiers: map[string]Settings{}, exact: map[string]*entry{}, signed: map[string]*overloads{}, classes: map[string]*entry{}}
+}
+
+func fullName(class, method string) string {
+	if class == "" {
+		return method
+	}
+	return class + "." + method
 }
 
 func (f *File) addMethod(class, method string, e *entry) {
-	name := method
-	if class != "" {
-		name = class + "." + method
-	}
+	name := fullName(class, method)
 	into, key := f.exact, name
 	if method == "*" {
 		into, key = f.classes, class
@@ -42,6 +53,17 @@ func (f *File) addMethod(class, method string, e *entry) {
 		f.overruled(earlier, e, name)
 	}
 	into[key] = e
+}
+
+func (f *File) addSigned(name, signature string, e *entry) {
+	if f.signed[name] == nil {
+		f.signed[name] = &overloads{bySignature: map[string]*entry{}}
+	}
+	into := f.signed[name].bySignature
+	if earlier, ok := into[signature]; ok {
+		f.overruled(earlier, e, name+signature)
+	}
+	into[signature] = e
 }
 
 func (f *File) addPrefix(text string, e *entry) {
@@ -54,10 +76,18 @@ func (f *File) overruled(earlier, later *entry, what string) {
 	f.Faults = append(f.Faults, fmt.Sprintf("methods[%d] overrules methods[%d]: both are for %q", later.index, earlier.index, what))
 }
 
-// Lookup returns the settings of a method by its normal name, class.method, and
-// whether an entry matches it or the defaults alone.
-func (f *File) Lookup(name string) (s Settings, entered bool) {
-	e, ok := f.exact[name]
+// Lookup returns the settings of a method by its normal name, class.method, and its signature if
+// that is known, and whether an entry matches it or the defaults alone.
+func (f *File) Lookup(name, signature string) (s Settings, entered bool) {
+	var e *entry
+	var ok bool
+	if o := f.signed[name]; o != nil {
+		o.named = true
+		e, ok = o.bySignature[signature]
+	}
+	if !ok {
+		e, ok = f.exact[name]
+	}
 	if !ok {
 		class := ""
 		if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
@@ -75,7 +105,8 @@ func (f *File) Lookup(name string) (s Settings, entered bool) {
 	return e.settings, true
 }
 
-// Unused lists the entries that no Lookup has met, in the order of the file.
+// Unused lists the entries that no Lookup has met, in the order of the file. One with a signature may
+// be of another language unless a method has its name.
 func (f *File) Unused() []string {
 	type unused struct {
 		index int
@@ -89,6 +120,13 @@ func (f *File) Unused() []string {
 	}
 	for name, e := range f.exact {
 		add(name, e)
+	}
+	for name, o := range f.signed {
+		for signature, e := range o.bySignature {
+			if o.named {
+				add(name+signature, e)
+			}
+		}
 	}
 	for class, e := range f.classes {
 		add(class+".*", e)

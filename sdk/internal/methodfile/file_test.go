@@ -3,6 +3,7 @@ package methodfile
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,7 +44,7 @@ func TestTheMostSpecificEntryHolds(t *testing.T) {
 		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Tail":true,"Stack":false,"Blocking":false,"Tier":"inner","Lazy":0}`},
 		{"outside", `{"Mode":"","Rate":0.6,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid","Lazy":0}`},
 	} {
-		settings, _ := f.Lookup(c.name)
+		settings, _ := f.Lookup(c.name, "")
 		got, err := json.Marshal(settings)
 		if err != nil {
 			t.Fatal(err)
@@ -100,14 +101,14 @@ func TestABadEntryCostsOnlyItself(t *testing.T) {
 	if got := strings.Join(f.Faults, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("faults:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 	}
-	if s, _ := f.Lookup("a.B.good"); s.Rate == nil || *s.Rate != 0.25 || *s.CPURate != 0.5 {
+	if s, _ := f.Lookup("a.B.good", ""); s.Rate == nil || *s.Rate != 0.25 || *s.CPURate != 0.5 {
 		t.Errorf("the good entry is lost: %+v", s)
 	}
-	if s, _ := f.Lookup("a.B.half"); s.Rate != nil || *s.CPURate != 0.75 {
+	if s, _ := f.Lookup("a.B.half", ""); s.Rate != nil || *s.CPURate != 0.75 {
 		t.Errorf("what is good of a tier is lost: %+v", s)
 	}
 	for _, method := range strings.Split("CDEFGHIJKLM", "") {
-		if s, entered := f.Lookup("a.B." + method); entered {
+		if s, entered := f.Lookup("a.B."+method, ""); entered {
 			t.Errorf("%s: a bad entry holds: %+v", method, s)
 		}
 	}
@@ -117,10 +118,10 @@ func TestOfEqualsTheLaterHolds(t *testing.T) {
 	f := parse(t, `{"version": 1, "methods": [
 	  {"class": "a.B", "method": "C", "rate": 0.1}, {"class": "a.B", "method": "C", "rate": 0.2},
 	  {"match": "x.*", "rate": 0.3}, {"match": "x.*", "rate": 0.4}]}`)
-	if s, _ := f.Lookup("a.B.C"); *s.Rate != 0.2 {
+	if s, _ := f.Lookup("a.B.C", ""); *s.Rate != 0.2 {
 		t.Errorf("rate %v, want the later, 0.2", *s.Rate)
 	}
-	if s, _ := f.Lookup("x.Y"); *s.Rate != 0.4 {
+	if s, _ := f.Lookup("x.Y", ""); *s.Rate != 0.4 {
 		t.Errorf("rate %v, want the later, 0.4", *s.Rate)
 	}
 	want := "methods[1] overrules methods[0]: both are for \"a.B.C\"\nmethods[3] overrules methods[2]: both are for \"x.*\""
@@ -129,12 +130,43 @@ func TestOfEqualsTheLaterHolds(t *testing.T) {
 	}
 }
 
+// An entry with a signature goes before one without, for a method that has it.
+func TestEntriesWithASignature(t *testing.T) {
+	f := parse(t, `{"version": 1, "methods": [
+	  {"class": "a.B", "method": "C", "rate": 0.1}, {"class": "a.B", "method": "*", "rate": 0.2},
+	  {"class": "a.B", "method": "C", "signature": "(int) error", "rate": 0.3},
+	  {"class": "a.B", "method": "C", "signature": "(string)", "rate": 0.4},
+	  {"class": "a.B", "method": "C", "signature": "(int) error", "rate": 0.5},
+	  {"class": "a.B", "method": "D", "signature": "(int)", "rate": 0.6},
+	  {"class": "com.shop.Cart", "method": "total", "signature": "(int)", "rate": 0.7}]}`)
+	for _, c := range []struct {
+		name, signature string
+		rate            float64
+	}{
+		{"a.B.C", "(int) error", 0.5},
+		{"a.B.C", "(int)", 0.1},
+		{"a.B.C", "", 0.1},
+		{"a.B.D", "(int)", 0.6},
+		{"a.B.D", "(string)", 0.2},
+	} {
+		if s, entered := f.Lookup(c.name, c.signature); !entered || *s.Rate != c.rate {
+			t.Errorf("%s%s: rate %v, want %v", c.name, c.signature, *s.Rate, c.rate)
+		}
+	}
+	if want := []string{`methods[4] overrules methods[2]: both are for "a.B.C(int) error"`}; !slices.Equal(f.Faults, want) {
+		t.Errorf("faults %q, want %q", f.Faults, want)
+	}
+	if want := []string{"methods[3] (a.B.C(string))"}; !slices.Equal(f.Unused(), want) {
+		t.Errorf("unused %q, want %q", f.Unused(), want)
+	}
+}
+
 func TestUnusedEntriesAreNamed(t *testing.T) {
 	f := parse(t, shop)
-	f.Lookup("shop/cart.Cart.Total")
-	f.Lookup("shop/web.Handler.Health")
+	f.Lookup("shop/cart.Cart.Total", "")
+	f.Lookup("shop/web.Handler.Health", "")
 	got := strings.Join(f.Unused(), ", ")
-	want := "methods[0] (shop/*), methods[1] (shop/codec.*), methods[2] (shop/web.Handler.*), methods[6] (shop/codec.Wire.Encode), methods[7] (outside)"
+	want := "methods[0] (shop/*), methods[1] (shop/codec.*), methods[2] (shop/web.Handler.*), methods[5] (shop/cart.Cart.Total(int)), methods[6] (shop/codec.Wire.Encode), methods[7] (outside)"
 	if got != want {
 		t.Errorf("unused: %s, want %s", got, want)
 	}
@@ -150,10 +182,10 @@ func TestTheExample(t *testing.T) {
 	if len(f.Faults) > 0 {
 		t.Errorf("faults: %q", f.Faults)
 	}
-	if s, _ := f.Lookup("shop/web.Handler.Serve"); *s.Rate != 1 || s.Tier != "entry" {
+	if s, _ := f.Lookup("shop/web.Handler.Serve", ""); *s.Rate != 1 || s.Tier != "entry" {
 		t.Errorf("settings %+v", s)
 	}
-	if s, _ := f.Lookup("shop/store.DB.Query"); *s.Rate != 0.05 || !s.Blocking {
+	if s, _ := f.Lookup("shop/store.DB.Query", ""); *s.Rate != 0.05 || !s.Blocking {
 		t.Errorf("settings %+v", s)
 	}
 }
@@ -176,15 +208,15 @@ func TestAUselessFileIsAnError(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(shop), "shop/cart.Cart.Total")
-	f.Add([]byte(`{"version":1,"methods":[{"match":"*"}]}`), "x")
-	f.Add([]byte(`{"version":1,"tiers":{"":null,"a":null},"defaults":null,"methods":[null,{"match":"(*"}]}`), ".")
-	f.Fuzz(func(t *testing.T, data []byte, name string) {
+	f.Add([]byte(shop), "shop/cart.Cart.Total", "(int)")
+	f.Add([]byte(`{"version":1,"methods":[{"match":"*"}]}`), "x", "")
+	f.Add([]byte(`{"version":1,"tiers":{"":null,"a":null},"defaults":null,"methods":[null,{"match":"(*"}]}`), ".", "")
+	f.Fuzz(func(t *testing.T, data []byte, name, signature string) {
 		file, err := Parse(data)
 		if err != nil {
 			return
 		}
-		s, entered := file.Lookup(name)
+		s, entered := file.Lookup(name, signature)
 		for _, share := range []*float64{s.Rate, s.CPURate, s.Min, s.Max} {
 			if share != nil && !(*share >= 0 && *share <= 1) {
 				t.Errorf("a share of %v came through", *share)
