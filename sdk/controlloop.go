@@ -99,7 +99,7 @@ func floor(x, step int64) int64 { return x - x%step }
 // machine slept, or its clock was set) the interval is the end of the last minute.
 func (e *engine) cut(end int64, final bool) {
 	iv := &interval{start: e.lastCut, end: end, final: final}
-	if thisMinute := floor(end-1, minuteNS); iv.start < thisMinute || iv.start > end {
+	if thisMinute := floor(end-1, minuteNS); iv.start < thisMinute || iv.start >= end {
 		iv.start = thisMinute
 	}
 	iv.lasted = iv.end - iv.start

@@ -200,3 +200,19 @@ func TestTheClockIsSet(t *testing.T) {
 		}
 	})
 }
+
+// A clock on the wall that is set never makes an interval without length: its CPU time could not
+// have been used in that, and collectors would take it for a fault.
+func TestIntervalsOfAClockThatIsSet(t *testing.T) {
+	e := named(t, `{"version": 1}`)
+	for _, step := range []time.Duration{0, -time.Second, -30 * time.Second, -time.Minute, -90 * time.Second, -time.Hour, 30 * time.Second, time.Hour} {
+		minute := floor(e.unix(now()), minuteNS)
+		e.cut(minute, false)
+		end := floor(minute+minuteNS+int64(step), minuteNS)
+		e.cut(end, false)
+		iv := e.intervals.waiting[len(e.intervals.waiting)-1]
+		if iv.start >= iv.end || iv.lasted != minuteNS || minuteOf(iv.start) != minuteOf(iv.end-1) || iv.end != end {
+			t.Errorf("set by %s: from %s to %s, %s", step, clock(iv.start), clock(iv.end), time.Duration(iv.lasted))
+		}
+	}
+}
