@@ -359,6 +359,7 @@ func agreement(estimated map[string]cpuTime, sum float64, sampled map[string]cpu
 			worst, of = math.Abs(z), name
 		}
 	}
+	fmt.Fprintf(os.Stderr, "sum of all methods: estimated %.3f s, profiled %.3f s: %+.1f%%\n", sum, profiled, 100*(sum/profiled-1))
 	return []benchtable.Figure{
 		benchtable.Higher("caddy under load: of the 30 largest methods, within 95% of the profile", float64(within), "methods", 27),
 		benchtable.Lower("caddy under load: the largest difference, that of "+of[strings.LastIndexByte(of, '/')+1:], worst, "sigma", 5),
