@@ -29,7 +29,7 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 	shown, left := output.First(r.Lines(), v.Top)
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
 		strings.Join(names(r.By), ", "), output.Time(r.From, v.Zone), output.Time(r.To, v.Zone), r.observed(), v.Per.scaled()),
-		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
+		output.Several(r.Instances, "instance")+", "+output.Several(r.Records, "call")+" with measured CPU")
 	if slices.Contains(r.By, ByCaller) {
 		d.Add(r.callerTable(shown, v.Per))
 	} else {

@@ -71,6 +71,14 @@ func Share(x float64) string { return strconv.FormatFloat(100*x, 'g', 3, 64) + "
 // Count shows a number of calls, which may be an estimate, as a whole number.
 func Count(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
+// Several shows how many there are of something: 1 instance, 2 instances.
+func Several(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.FormatInt(n, 10) + " " + what + "s"
+}
+
 // Change shows a change in percent with its sign.
 func Change(percent float64) string { return fmt.Sprintf("%+.1f%%", percent) }
 
