@@ -143,13 +143,14 @@ func nameOf(importPath string, decl *ast.FuncDecl) string {
 	}
 }
 
-// maxSignature bounds what the table of a binary has of a function's types: no entry selects it by longer ones.
+// maxSignature bounds what the table of a binary has of a function's types. No entry selects a function by
+// longer ones.
 const maxSignature = 512
 
 // signatureOf returns the types of a function's parameters and results as its source has them:
 // `(context.Context, ...string) (Money, error)`.
 func signatureOf(t *ast.FuncType) string {
-	text := types.ExprString(&ast.FuncType{Params: unnamed(t.Params), Results: unnamed(t.Results)})
+	text := types.ExprString(&ast.FuncType{Params: withoutNames(t.Params), Results: withoutNames(t.Results)})
 	text = strings.Join(strings.Fields(strings.TrimPrefix(text, "func")), " ")
 	if len(text) > maxSignature {
 		return ""
@@ -157,17 +158,17 @@ func signatureOf(t *ast.FuncType) string {
 	return text
 }
 
-func unnamed(list *ast.FieldList) *ast.FieldList {
+func withoutNames(list *ast.FieldList) *ast.FieldList {
 	if list == nil {
 		return nil
 	}
-	types := &ast.FieldList{}
+	nameless := &ast.FieldList{}
 	for _, field := range list.List {
 		for range max(1, len(field.Names)) {
-			types.List = append(types.List, &ast.Field{Type: field.Type})
+			nameless.List = append(nameless.List, &ast.Field{Type: field.Type})
 		}
 	}
-	return types
+	return nameless
 }
 
 // obstacle returns why the function cannot have a probe.

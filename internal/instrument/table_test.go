@@ -3,6 +3,7 @@ package instrument
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,4 +25,24 @@ func FuzzTables(f *testing.F) {
 			assert.NoError(t, err)
 		}
 	})
+}
+
+// A signature is what the source has, without the names of parameters.
+func TestSignatureOf(t *testing.T) {
+	long := "struct{ a " + strings.Repeat("[1]", 200) + "int }"
+	for source, want := range map[string]string{
+		"()":                          "()",
+		"(a, b int, c ...string)":     "(int, int, ...string)",
+		"(ctx context.Context) error": "(context.Context) error",
+		"(s S) (n int, err error)":    "(S) (int, error)",
+		"() (err error)":              "() error",
+		"(<-chan int, func(x, y T) (ok bool), map[K][]*pkg.V)": "(<-chan int, func(x, y T) (ok bool), map[K][]*pkg.V)",
+		"(_ [len(`a\n\tb`)]int)":                               "([len(`a b`)]int)",
+		"(v List[T], i interface{ M() }) any":                  "(List[T], interface{M()}) any",
+		"(v " + long + ")":                                     "",
+	} {
+		s, _, err := parse("p", "f.go", []byte("package p\nfunc F"+source+" {}\n"))
+		require.NoError(t, err)
+		assert.Equal(t, want, s.functions[0].normal.Signature, source)
+	}
 }
