@@ -228,8 +228,8 @@ func intrinsic(importPath, name string) bool {
 }
 
 // markInlined asks the compiler itself. It compiles what would be built once more, unless that is
-// in the build cache.
-func markInlined(ctx context.Context, c *Command, p *program, all []*found) error {
+// in the build cache. Its notes name packages for which the estimate stands.
+func markInlined(ctx context.Context, c *Command, p *program, all []*found) (notes []string, err error) {
 	args := append(inDir(c.dir, "build"), c.list...)
 	for _, k := range p.packages {
 		args = append(args, "-gcflags="+k.ImportPath+"=-m")
@@ -237,30 +237,59 @@ func markInlined(ctx context.Context, c *Command, p *program, all []*found) erro
 	cmd := exec.CommandContext(ctx, "go", append(append(args, "-o", os.DevNull, "--"), c.patterns...)...)
 	text, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("--exact: go build: %w: %s", err, lastLines(text))
+		return nil, fmt.Errorf("--exact: go build: %w: %s", err, lastLines(text))
 	}
-	can := map[string]bool{}
-	for l := range strings.Lines(string(text)) {
-		if place, name, ok := strings.Cut(l, ": can inline "); ok && !wraps(name) {
-			parts := strings.Split(place, ":")
-			path := parts[0]
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(c.dir, path)
-			}
-			if path, err = filepath.Abs(path); err != nil {
-				return err
-			}
-			can[path+":"+parts[1]] = true
-		}
+	dir, err := filepath.Abs(c.dir)
+	if err != nil {
+		return nil, err
 	}
+	says := readCompiler(string(text), dir)
 	for _, k := range all {
-		for _, s := range k.sources {
-			for _, f := range s.functions {
-				f.inline = can[s.path+":"+strconv.Itoa(f.line)]
+		if !says.mark(k) {
+			notes = append(notes, "--exact: the compiler says nothing of "+k.pkg.ImportPath+", so its functions are estimated: go clean -cache makes it compile the package again")
+		}
+	}
+	return notes, nil
+}
+
+// compilerSays has the places of functions that the compiler inlines, and the directories of what it compiled.
+type compilerSays struct {
+	can  map[string]bool // by path:line
+	dirs map[string]bool
+}
+
+func readCompiler(text, dir string) compilerSays {
+	says := compilerSays{can: map[string]bool{}, dirs: map[string]bool{}}
+	for l := range strings.Lines(text) {
+		parts := strings.SplitN(l, ":", 4)
+		if len(parts) < 4 {
+			continue
+		}
+		path := parts[0]
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		says.dirs[filepath.Dir(path)] = true
+		if name, ok := strings.CutPrefix(parts[3], " can inline "); ok && !wraps(name) {
+			says.can[path+":"+parts[1]] = true
+		}
+	}
+	return says
+}
+
+// mark marks the functions of a package that the compiler inlines. False if it printed nothing of a
+// package that has such by the estimate: the build cache can lose what it printed, and keep what it made.
+func (says compilerSays) mark(k *found) bool {
+	printed, estimated := says.dirs[k.pkg.Dir], false
+	for _, s := range k.sources {
+		for _, f := range s.functions {
+			estimated = estimated || f.inline
+			if printed {
+				f.inline = says.can[s.path+":"+strconv.Itoa(f.line)]
 			}
 		}
 	}
-	return nil
+	return printed || !estimated
 }
 
 // wraps reports whether a function, as the compiler prints it, is the wrapper of a generic one for some types,

@@ -197,6 +197,25 @@ func canInline(text string) map[string]bool {
 	return can
 }
 
+// The estimate stands for a package of which the compiler printed nothing, which is said if it inlines any.
+func TestWhatTheCompilerPrintedIsLost(t *testing.T) {
+	packageOf := func(name, text string) *found {
+		dir := t.TempDir()
+		write(t, dir, name+".go", "package "+name+"\n"+text)
+		return find(&pkg{ImportPath: name, Dir: dir, GoFiles: []string{name + ".go"}}, true)
+	}
+	printed := packageOf("printed", "func Small() int { return 1 }\nfunc Other() int { return 2 }\n")
+	lost := packageOf("lost", "func Small() int { return 1 }\n")
+	empty := packageOf("empty", "func Large() { for { select {} } }\n")
+	says := readCompiler("# printed\nprinted.go:3:6: can inline Other\n# linker: x\n", printed.pkg.Dir)
+	assert.True(t, says.mark(printed))
+	assert.False(t, printed.sources[0].functions[0].inline, "the compiler does not say so")
+	assert.True(t, printed.sources[0].functions[1].inline)
+	assert.False(t, says.mark(lost))
+	assert.True(t, lost.sources[0].functions[0].inline)
+	assert.True(t, says.mark(empty))
+}
+
 // What a call costs depends on what is called.
 func TestInlinedByCallees(t *testing.T) {
 	dir := t.TempDir()

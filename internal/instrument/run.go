@@ -60,8 +60,9 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	for i, k := range p.packages {
 		all[i] = find(k, c.Verb != "test")
 	}
+	var estimated []string
 	if s.Exact {
-		if err := markInlined(ctx, c, p, all); err != nil {
+		if estimated, err = markInlined(ctx, c, p, all); err != nil {
 			return 0, err
 		}
 	}
@@ -71,7 +72,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 		return 0, err
 	}
 	chosen := choose(all, file, reached, p.others)
-	chosen.notes = append(notes, chosen.notes...)
+	chosen.notes = slices.Concat(estimated, notes, chosen.notes)
 	if text, err = reached.expanded(text, all); err != nil {
 		return 0, err
 	}
