@@ -42,6 +42,10 @@ func (e *engine) controlLoop() {
 			return
 		case <-boundary.C:
 			e.anchor()
+			if wait := e.boundaryAhead(); wait > 0 {
+				boundary.Reset(wait)
+				continue
+			}
 			e.cut(floor(e.unix(now()), int64(e.interval)), false)
 			if calibrated < calibrations {
 				calibrated++
@@ -93,18 +97,33 @@ func (e *engine) untilBoundary() time.Duration {
 	return time.Duration(floor(at, int64(e.interval)) + int64(e.interval) - at)
 }
 
+// littleStep is how much later than it is due an interval may end: collectors allow as much CPU time
+// beyond what fits into it.
+const littleStep = time.Second
+
+// boundaryAhead returns how long it is until the interval ends after all, where the clock was set back by
+// little since its end was awaited; 0 = it has ended.
+func (e *engine) boundaryAhead() time.Duration {
+	if wait := e.untilBoundary(); wait < littleStep && floor(e.unix(now()), int64(e.interval)) <= e.lastCut {
+		return wait
+	}
+	return 0
+}
+
 func floor(x, step int64) int64 { return x - x%step }
 
 // cut closes the interval that ends at end. If more than a minute has passed (the
 // machine slept, or its clock was set) the interval is the end of the last minute.
 func (e *engine) cut(end int64, final bool) {
 	iv := &interval{start: e.lastCut, end: end, final: final}
-	if thisMinute := floor(end-1, minuteNS); iv.start < thisMinute || iv.start >= end {
+	at := now()
+	setBack := iv.start > end || iv.start == end && at > e.lastCutAt
+	if thisMinute := floor(end-1, minuteNS); iv.start < thisMinute || setBack {
 		iv.start = thisMinute
 	}
 	iv.lasted = iv.end - iv.start
 	iv.recentOn = end - 1 // at the latest: a row belongs to the minute that it begins in
-	e.lastCut = end
+	e.lastCut, e.lastCutAt = end, at
 
 	registry.mu.Lock()
 	minute := minuteOf(e.unix(now()))

@@ -43,6 +43,7 @@ type engine struct {
 	closing     bool // no method is switched on any more; guarded by registry.mu
 
 	lastCut     int64 // Unix ns; owned by the control loop
+	lastCutAt   int64 // by now()
 	lastCPU     int64
 	lastOwn     ownWork
 	budget      budget // owned by the control loop, too
@@ -167,7 +168,8 @@ func newEngine(c config) (*engine, error) {
 	e.deadline, e.giveUp = context.WithCancel(context.Background())
 	e.polling, e.stopPolling = context.WithCancel(e.deadline)
 	e.anchor()
-	e.lastCut = e.unix(now())
+	e.lastCutAt = now()
+	e.lastCut = e.unix(e.lastCutAt)
 	e.lastCPU, _ = hostclock.ProcessCPU()
 	e.budget.at = now()
 	e.probe.prepare(e)

@@ -216,3 +216,30 @@ func TestIntervalsOfAClockThatIsSet(t *testing.T) {
 		}
 	}
 }
+
+// Where the clock is set back by less than a second its interval ends later, and not a minute before.
+func TestTheEndOfAnIntervalIsAwaited(t *testing.T) {
+	e := named(t, `{"version": 1}`)
+	end := floor(e.unix(now()), minuteNS) + 10*minuteNS
+	for _, c := range []struct {
+		wall  time.Duration // after the end of the interval
+		cut   time.Duration // the last one, before it
+		early bool
+	}{
+		{0, time.Minute, false},
+		{5 * time.Millisecond, time.Minute, false},
+		{-200 * time.Millisecond, time.Minute, true},
+		{-200 * time.Millisecond, 20 * time.Second, true}, // as rates have changed since
+		{-30 * time.Second, time.Minute, false},
+		{-time.Minute, time.Minute, false},
+		{-200 * time.Millisecond, 2 * time.Minute, false}, // the interval before has not been cut yet
+	} {
+		e.lastCut = end - int64(c.cut)
+		e.offset.Store(end + int64(c.wall) - now())
+		if wait := e.boundaryAhead(); (wait > 0) != c.early || wait > -c.wall && c.early {
+			t.Errorf("%s after the end, %s after the last cut: waits %s", c.wall, c.cut+c.wall, wait)
+		}
+	}
+	e.anchor()
+	e.lastCut = e.unix(now())
+}
