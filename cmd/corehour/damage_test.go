@@ -126,7 +126,6 @@ func longAgo(t *testing.T, path string) {
 // printed before, where the bit says nothing, or fails and names the file. Questions about other
 // dates are answered.
 func TestNoBitChangesAnAnswer(t *testing.T) {
-	unraced(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	needed, data := read(t, root)
