@@ -174,72 +174,60 @@ func TestShutdownWithoutCollector(t *testing.T) {
 	})
 }
 
-// The clock on the wall is set forth and back, by hours: counts stay exact, and no
-// interval is longer than its minute or ends before it begins.
+// The clock on the wall is set forth and back, by hours and by less than an interval: counts stay exact,
+// and no interval is longer than its minute or has no length, as collectors take no CPU time for possible in that.
 func TestTheClockIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second), WithSample(1))
 		m := NewMethod("intervals.Set")
 		before := m.Calls()
-		for _, by := range []time.Duration{3 * time.Hour, -5 * time.Hour, 17 * time.Second, -23 * time.Second, 2*time.Hour + 6*time.Second} {
-			hostclock.StepWall(by) // five steps that come to nothing
+		for _, by := range []time.Duration{
+			3 * time.Hour, -5 * time.Hour, 17 * time.Second, -23 * time.Second, 2*time.Hour + 6*time.Second,
+			-4 * time.Second, -10 * time.Second, -30 * time.Second, 44 * time.Second,
+		} {
+			hostclock.StepWall(by) // steps that come to nothing
 			for range 25 {
 				m.Begin().End()
 				time.Sleep(time.Second)
 			}
 		}
 		stop()
-		if got, made := counted(c, t)[m.Name()], m.Calls()-before; got != made || made != 125 {
-			t.Errorf("%d counted of %d, want 125", got, made)
+		if got, made := counted(c, t)[m.Name()], m.Calls()-before; got != made || made != 225 {
+			t.Errorf("%d counted of %d, want 225", got, made)
 		}
 		for _, s := range c.spans(t, "counts") {
-			if s.end < s.start || s.end-s.start > int64(time.Minute) || minuteOf(s.start) != minuteOf(s.end-1) {
-				t.Errorf("an interval from %d to %d", s.start, s.end)
+			if s.end <= s.start || s.end-s.start > int64(time.Minute) || minuteOf(s.start) != minuteOf(s.end-1) {
+				t.Errorf("an interval from %s to %s", clock(s.start), clock(s.end))
 			}
 		}
 	})
 }
 
-// A clock on the wall that is set never makes an interval without length: its CPU time could not
-// have been used in that, and collectors would take it for a fault.
-func TestIntervalsOfAClockThatIsSet(t *testing.T) {
-	e := named(t, `{"version": 1}`)
-	for _, step := range []time.Duration{0, -time.Second, -30 * time.Second, -time.Minute, -90 * time.Second, -time.Hour, 30 * time.Second, time.Hour} {
-		minute := floor(e.unix(now()), minuteNS)
-		e.cut(minute, false)
-		end := floor(minute+minuteNS+int64(step), minuteNS)
-		e.cut(end, false)
-		iv := e.intervals.waiting[len(e.intervals.waiting)-1]
-		if iv.start >= iv.end || iv.lasted != minuteNS || minuteOf(iv.start) != minuteOf(iv.end-1) || iv.end != end {
-			t.Errorf("set by %s: from %s to %s, %s", step, clock(iv.start), clock(iv.end), time.Duration(iv.lasted))
+// Where the clock is set back by less than a second, the end of the interval is awaited: none begins
+// before the one before has ended.
+func TestTheClockIsSetByLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second), WithSample(1))
+		m := NewMethod("intervals.SetByLittle")
+		for _, by := range []time.Duration{-300 * time.Millisecond, -time.Millisecond, -699 * time.Millisecond, time.Second} {
+			hostclock.StepWall(by)
+			for range 25 {
+				m.Begin().End()
+				time.Sleep(time.Second)
+			}
 		}
-	}
-}
-
-// Where the clock is set back by less than a second its interval ends later, and not a minute before.
-func TestTheEndOfAnIntervalIsAwaited(t *testing.T) {
-	e := named(t, `{"version": 1}`)
-	end := floor(e.unix(now()), minuteNS) + 10*minuteNS
-	for _, c := range []struct {
-		wall  time.Duration // after the end of the interval
-		cut   time.Duration // the last one, before it
-		early bool
-	}{
-		{0, time.Minute, false},
-		{5 * time.Millisecond, time.Minute, false},
-		{-200 * time.Millisecond, time.Minute, true},
-		{-200 * time.Millisecond, 20 * time.Second, true}, // as rates have changed since
-		{-30 * time.Second, time.Minute, false},
-		{-time.Minute, time.Minute, false},
-		{-200 * time.Millisecond, 2 * time.Minute, false}, // the interval before has not been cut yet
-	} {
-		e.lastCut = end - int64(c.cut)
-		e.offset.Store(end + int64(c.wall) - now())
-		if wait := e.boundaryAhead(); (wait > 0) != c.early || wait > -c.wall && c.early {
-			t.Errorf("%s after the end, %s after the last cut: waits %s", c.wall, c.cut+c.wall, wait)
+		stop()
+		if got := counted(c, t)[m.Name()]; got != 100 {
+			t.Errorf("%d counted of 100", got)
 		}
-	}
-	e.anchor()
-	e.lastCut = e.unix(now())
+		last := int64(0)
+		for _, s := range c.spans(t, "counts") {
+			if s.start < last || s.end <= s.start {
+				t.Errorf("an interval from %s to %s after %s", clock(s.start), clock(s.end), clock(last))
+			}
+			last = s.end
+		}
+	})
 }
