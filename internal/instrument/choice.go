@@ -3,6 +3,7 @@ package instrument
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,16 +81,15 @@ func ruleOf(file *methodfile.File, f *function) (*methodfile.Rule, bool) {
 // unused names the entries that fit no function of the build. Those with a signature may be for
 // other languages, unless a function of the build has that name.
 func unused(all []*found, file *methodfile.File, used map[int]bool, others []string) []string {
-	var names []string
-	signatures := map[string]string{}
+	signatures := map[string]string{} // by name
 	for _, k := range all {
 		for _, s := range k.sources {
 			for _, f := range s.functions {
-				names = append(names, f.normal.Full())
 				signatures[f.normal.Full()] = f.normal.Signature
 			}
 		}
 	}
+	names := slices.Sorted(maps.Keys(signatures))
 	var rules []*methodfile.Rule
 	for rule := range file.All() {
 		if _, here := signatures[rule.Unsigned()]; !used[rule.Index] && (here || !rule.Signed()) {

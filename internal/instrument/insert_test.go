@@ -174,27 +174,15 @@ func sameAsCompiler(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	out, err := exec.Command("go", "build", "-C", dir, "-gcflags=-m").CombinedOutput()
 	require.NoError(t, err, string(out))
-	can := canInline(string(out))
+	says := readCompiler(string(out), dir)
 	estimated := map[string]bool{}
 	for _, s := range find(&pkg{ImportPath: "p", Dir: dir, GoFiles: []string{"p.go"}}, true).sources {
 		for _, f := range s.functions {
-			assert.Equal(t, can["p.go:"+strconv.Itoa(f.line)], f.inline, f.name)
+			assert.Equal(t, says.can[s.path+":"+strconv.Itoa(f.line)], f.inline, f.name)
 			estimated[f.name] = f.inline
 		}
 	}
 	return estimated
-}
-
-// canInline returns the places of functions that the compiler says it inlines.
-func canInline(text string) map[string]bool {
-	can := map[string]bool{}
-	for l := range strings.Lines(text) {
-		if place, name, ok := strings.Cut(l, ": can inline "); ok && !wraps(name) {
-			parts := strings.Split(place, ":")
-			can[filepath.Base(parts[0])+":"+parts[1]] = true
-		}
-	}
-	return can
 }
 
 // The estimate stands for a package of which the compiler printed nothing, which is said if it inlines any.
@@ -325,7 +313,7 @@ func TestInlinedAgreesWithTheCompiler(t *testing.T) {
 	packages := []string{"go/parser", "text/template", "encoding/json", "net/url", "archive/tar"}
 	text, err := exec.Command("go", append([]string{"build", "-gcflags=-m"}, packages...)...).CombinedOutput()
 	require.NoError(t, err)
-	can := canInline(string(text))
+	says := readCompiler(string(text), "")
 	list, err := exec.Command("go", append([]string{"list", "-json"}, packages...)...).Output()
 	require.NoError(t, err)
 	agree, all := 0, 0
@@ -338,7 +326,7 @@ func TestInlinedAgreesWithTheCompiler(t *testing.T) {
 					continue
 				}
 				all++
-				if f.inline == can[filepath.Base(s.path)+":"+strconv.Itoa(f.line)] {
+				if f.inline == says.can[s.path+":"+strconv.Itoa(f.line)] {
 					agree++
 				}
 			}
