@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/corehour/corehour/sdk/internal/callers"
 )
 
 // aggregateShard adds up the calls of one minute, one shard per call counter.
@@ -50,7 +52,7 @@ func (pl *plan) addAggregate(r *record) {
 
 // aggregateKey returns the key of a cell of mode Aggregate. Every call is timed, so p
 // is 1; CPU is timed for the chosen ones only, so their share is part of cpuP.
-func (pl *plan) aggregateKey(caller *Method, cpuP float64, minute int64) cellKey {
+func (pl *plan) aggregateKey(caller *callers.Owner, cpuP float64, minute int64) cellKey {
 	return cellKey{method: pl.method, caller: caller, p: 1, cpuP: cpuP * pl.rate, minute: minute}
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/export"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
@@ -97,7 +98,7 @@ func BenchmarkFourClocks(b *testing.B) {
 
 func BenchmarkTwoClocksAndStack(b *testing.B) {
 	for b.Loop() {
-		var pcs [nearFrames]uintptr
+		var pcs [callers.Near]uintptr
 		runtime.Callers(1, pcs[:])
 		_ = now()
 		_ = now()

@@ -93,7 +93,8 @@ func (e *engine) costOf(s settings, calls int64) int64 {
 }
 
 func calibrationMethod() *Method {
-	m := &Method{name: "(calibration)", normal: "(calibration)"}
+	m := &Method{name: "(calibration)"}
+	m.owner.Name, m.owner.On = m.name, m.on
 	m.counters.Store(&m.first)
 	return m
 }

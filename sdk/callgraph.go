@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
@@ -41,7 +42,7 @@ func parseCallGraph(table string) callGraph {
 			pkg = words[0]
 			continue
 		}
-		n := &graphNode{normal: normalName(methodName(pkg + words[0]))}
+		n := &graphNode{normal: callers.Normal(methodName(pkg + words[0]))}
 		g[n.normal] = n
 		nodes, callees = append(nodes, n), append(callees, words[1:])
 	}
@@ -100,7 +101,7 @@ func (n *graphNode) activate() {
 			return
 		}
 		installed = pl
-		callersChanged.Add(1)
+		callers.Switched()
 	}
 }
 

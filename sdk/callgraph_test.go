@@ -23,7 +23,7 @@ func graphOf(t testing.TB, pkg string, lines ...string) []*Method {
 	for i, line := range lines {
 		name, _, _ := strings.Cut(line, " ")
 		m := NewMethod(pkg + "." + name)
-		m.node = registry.graph[m.normal] // it may be of an earlier run of the test
+		m.node = registry.graph[m.owner.Name] // it may be of an earlier run of the test
 		m.node.method.Store(m)
 		m.located.Store(false)
 		methods[i] = m

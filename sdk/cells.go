@@ -1,12 +1,16 @@
 package corehour
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/corehour/corehour/sdk/internal/callers"
+)
 
 // cellKey names a cell. Only records of equal probabilities may be added, and a
 // cell never spans a minute of UTC.
 type cellKey struct {
 	method *Method
-	caller *Method // nil = unknown
+	caller *callers.Owner // nil = unknown
 	p      float64
 	cpuP   float64
 	minute int64 // Unix minutes

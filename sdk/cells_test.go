@@ -46,7 +46,7 @@ func TestFoldingKeepsSums(t *testing.T) {
 				failed: random.IntN(10) == 0,
 			}
 			if c := random.IntN(len(methods) + 1); c < len(methods) {
-				r.caller = methods[c]
+				r.caller = &methods[c].owner
 			}
 			if random.IntN(2) == 0 {
 				r.state, r.cpu, r.waits = cpuExact, r.wall/2, uint32(random.IntN(4))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
@@ -17,7 +18,7 @@ import (
 type detail struct {
 	use     atomic.Uint64
 	plan    *plan
-	caller  *Method
+	caller  *callers.Owner
 	extra   *extra
 	start   int64
 	reached int64 // when the probe began to choose the call, 0 = not known
@@ -57,7 +58,7 @@ var (
 // which would be in the wall time. The wall clock is read once before it, and after it by the
 // code that will end the call and here, so that all are in the processor's caches when
 // they count. See docs/adr/0031-probe-cost.md.
-func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached int64) Call {
+func (pl *plan) time(ctx context.Context, caller *callers.Owner, stack string, reached int64) Call {
 	e := engineOf(pl)
 	var x *extra
 	if ctx != nil && e.traceContext != nil {

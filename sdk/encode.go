@@ -121,7 +121,7 @@ func (w *encoder) call(r *record, start int64, activated bool) {
 		w.waits(int64(r.waits))
 	}
 	if r.caller != nil {
-		w.span = append(w.span, r.caller.callerAttr...)
+		w.span = append(w.span, r.caller.Attribute...)
 	}
 	if r.extra != nil && r.extra.stack != "" {
 		w.text(attrStack, r.extra.stack)
@@ -212,7 +212,7 @@ func (w *encoder) aggregate(c *cell, threadClock, activated bool) {
 	w.int(attrCPUCount, c.cpu.n)
 	w.int(attrErrors, c.errors)
 	if c.caller != nil {
-		w.span = append(w.span, c.caller.callerAttr...)
+		w.span = append(w.span, c.caller.Attribute...)
 	}
 	w.sums(attrWall, &c.wall)
 	if c.cpu.n > 0 {

@@ -39,29 +39,8 @@ func FuzzNames(f *testing.F) {
 		if got := methodName(name); !utf8.ValidString(got) || len(got) > maxNameLength+2 {
 			t.Errorf("%q becomes %q", name, got)
 		}
-		once := normalName(name)
-		if again := normalName(once); again != once {
-			t.Errorf("%q becomes %q, which becomes %q", name, once, again)
-		}
 		if got := messagelog.Printable(name); strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("%q is printed as %q", name, got)
 		}
 	})
-}
-
-func TestNormalNames(t *testing.T) {
-	for name, want := range map[string]string{
-		"shop/cart.(*Cart).Total":            "shop/cart.Cart.Total",
-		"shop/cart.Cart.Total":               "shop/cart.Cart.Total",
-		"shop/cart.Map[...]":                 "shop/cart.Map",
-		"shop/cart.(*Set[go.shape.int]).Add": "shop/cart.Set.Add",
-		"shop/cart.(*Cart).Total.func1":      "shop/cart.Cart.Total.func1",
-	} {
-		if got := normalName(name); got != want {
-			t.Errorf("%s becomes %s, want %s", name, got, want)
-		}
-	}
-	if got := runtimeName("gopkg.in/yaml%2ev3.Unmarshal"); got != "gopkg.in/yaml.v3.Unmarshal" {
-		t.Errorf("the runtime's name becomes %s", got)
-	}
 }

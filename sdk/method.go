@@ -2,10 +2,13 @@ package corehour
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
+	"github.com/corehour/corehour/sdk/internal/otlp"
 )
 
 // maxMethods bounds the registry. A program that makes up names would otherwise
@@ -22,19 +25,17 @@ type Method struct {
 	mask     atomic.Uint64               // how many these are at least, a power of two, less one
 	first    callCounter
 
-	name       string
-	normal     string // class.method
-	signature  string // as its build found it; "" = unknown
-	callerAttr []byte // the encoded corehour.caller attribute naming this method
+	name      string
+	signature string // as its build found it; "" = unknown
+	owner     callers.Owner
 
 	shards  atomic.Pointer[[]shard] // nil until the method is busy, then instead of first
 	located atomic.Bool             // its function has been seen on a stack, and its callees are on
 	node    *graphNode              // what it calls, as its build found out; nil = unknown
 
-	cpu         cpuslots.Holder
-	lastCPU     atomic.Int64 // of a timed call, in ns; 0 = none yet
-	waits       atomic.Bool  // a timed call has waited
-	callerCache [callerCacheSize]atomic.Pointer[cachedStack]
+	cpu     cpuslots.Holder
+	lastCPU atomic.Int64 // of a timed call, in ns; 0 = none yet
+	waits   atomic.Bool  // a timed call has waited
 
 	// The rest is guarded by registry.mu.
 	options       methodOptions
@@ -44,8 +45,6 @@ type Method struct {
 	halvings      int    // of its default rate, see budget
 	budgeted      int64  // calls when the budget was looked at last
 	wanted        float64
-
-	_ [8]byte // to whole cache lines, so that those of an array are alike
 }
 
 var registry = struct {
@@ -79,7 +78,7 @@ func NewMethod(name string, options ...MethodOption) *Method {
 
 // register makes the method known by its name, unless the name is taken. registry.mu is held.
 func (m *Method) register(name string, wanted methodOptions) {
-	m.name, m.normal, m.options, m.tailFrom = name, normalName(name), wanted, never
+	m.name, m.owner.Name, m.options, m.tailFrom = name, callers.Normal(name), wanted, never
 	for _, fault := range wanted.faults {
 		messages.Logf("method %q: %s", name, fault)
 	}
@@ -91,13 +90,24 @@ func (m *Method) register(name string, wanted methodOptions) {
 	m.prepare()
 	registry.byName[name] = m
 	registry.ordered = append(registry.ordered, m)
-	if m.node = registry.graph[m.normal]; m.node != nil {
+	if m.node = registry.graph[m.owner.Name]; m.node != nil {
 		m.node.method.Store(m)
 	}
 	if registry.engine != nil {
 		registry.engine.updatePlan(m)
 	}
 }
+
+// methodName bounds a name given by the program and makes it fit to be sent.
+func methodName(name string) string {
+	name = otlp.Text(name)
+	if len(name) > maxNameLength {
+		name = otlp.Text(name[:maxNameLength])
+	}
+	return name
+}
+
+const maxNameLength = 1024
 
 func refusal(name string) string {
 	if name == "" {
@@ -112,8 +122,35 @@ func refusal(name string) string {
 // prepare makes what the probe needs once a method may be on.
 func (m *Method) prepare() {
 	m.counters.Store(&m.first)
-	m.callerAttr = callerAttribute(m.normal)
-	declareFunction(m)
+	m.owner.Attribute = callerAttribute(m.owner.Name)
+	m.owner.On = m.on
+	m.owner.Declare()
+}
+
+func callerAttribute(name string) []byte {
+	return otlp.StringAttribute(nil, otlp.SpanAttributes, attrCaller, name)
+}
+
+func init() { callers.Entry.Attribute = callerAttribute(callers.Entry.Name) }
+
+// on reports whether the method is on.
+func (m *Method) on() bool { return m.plan.Load() != nil }
+
+// locate learns at the first call which function holds the probe, and switches on those that were
+// parked until this method runs.
+//
+//go:noinline
+func (m *Method) locate() {
+	var pcs [1]uintptr
+	if runtime.Callers(framesToCaller+1, pcs[:]) == 1 {
+		m.owner.Locate(pcs[0])
+	}
+	if m.node != nil {
+		for _, callee := range m.node.callees {
+			callee.activate()
+		}
+	}
+	m.located.Store(true)
 }
 
 // Name returns the name given to NewMethod.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/frames"
 )
 
@@ -139,7 +140,7 @@ func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int
 	if pl.noCaller {
 		return pl.time(ctx, nil, "", reached)
 	}
-	var pcs [nearFrames]uintptr
+	var pcs [callers.Near]uintptr
 	if pl.walked {
 		n, ended := frames.Walk(&pcs[0], len(pcs))
 		return pl.timeWalked(ctx, pcs[:n], ended, reached)
@@ -153,11 +154,11 @@ func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int
 //go:noinline
 func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool, reached int64) Call {
 	if pcs = pcs[min(1, len(pcs)):]; len(pcs) > 0 {
-		if caller, found := pl.method.cachedCaller(pcs, ended); found {
+		if caller, found := pl.method.owner.Cached(pcs, ended); found {
 			return pl.time(ctx, caller, "", reached)
 		}
 	}
-	return pl.time(ctx, pl.method.findCaller(pcs, ended), "", reached)
+	return pl.time(ctx, pl.method.owner.Find(pcs, ended), "", reached)
 }
 
 // timeCalled times a chosen call whose stack begins with these frames.
@@ -167,12 +168,31 @@ func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr, reached int64) Ca
 	if pl.stack {
 		return pl.timeStacked(ctx, pcs, reached)
 	}
-	caller, far := pl.method.callerAmong(pcs, nearFrames)
+	caller, far := pl.method.owner.Among(pcs, callers.Near)
 	if far {
-		var pcs [farFrames]uintptr
-		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+1+nearFrames, pcs[:])])
+		var pcs [callers.Far]uintptr
+		caller = callers.AmongFar(pcs[:runtime.Callers(framesToCaller+1+callers.Near, pcs[:])])
 	}
 	return pl.time(ctx, caller, "", reached)
+}
+
+// framesToCaller is how many frames reached sees from runtime.Callers to the
+// method: Callers, reached, begin, and Begin, which is inlined into the method
+// but has a frame of its own all the same.
+const framesToCaller = 4
+
+// timeStacked times a chosen call that carries its stack, which begins with these
+// frames.
+//
+//go:noinline
+func (pl *plan) timeStacked(ctx context.Context, near []uintptr, reached int64) Call {
+	var pcs [callers.StackFrames]uintptr
+	n := copy(pcs[:], near)
+	if n == callers.Near {
+		n += runtime.Callers(framesToCaller+2+callers.Near, pcs[n:])
+	}
+	caller, stack := pl.method.owner.Stack(pcs[:n])
+	return pl.time(ctx, caller, stack, reached)
 }
 
 // claim decides for the call with number n on a counter, the i-th shard or the first. The gap to the

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
@@ -68,7 +69,7 @@ func (p *policy) settingsFor(m *Method) settings {
 	blocking := own.blocking || filed.blocking
 	chosen := own.rate != nil || entered && filed.rate != nil
 	if p.rates != nil {
-		if served, ok := p.rates.overrideFor(m.normal); ok {
+		if served, ok := p.rates.overrideFor(m.owner.Name); ok {
 			filed.lazy = false
 			served.apply(&s)
 			s.rate = bounds.hold(s.rate)
@@ -102,7 +103,7 @@ func (p *policy) fileOverride(m *Method) (w override, entered bool, b bounds) {
 	if p.file == nil {
 		return override{}, false, bounds{}
 	}
-	s, entered := p.file.Lookup(m.normal, m.signature)
+	s, entered := p.file.Lookup(m.owner.Name, m.signature)
 	if !entered && m.node != nil && m.node.root != nil {
 		s, entered, w.lazy = *m.node.root, true, true
 	}
@@ -286,7 +287,7 @@ func (m *Method) setPlan(pl *plan, lazy bool) {
 func (m *Method) replacePlan(pl *plan) {
 	old := m.plan.Swap(pl)
 	if (old == nil) != (pl == nil) {
-		callersChanged.Add(1)
+		callers.Switched()
 	}
 	if pl == nil {
 		m.releasePlans()

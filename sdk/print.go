@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/export"
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
@@ -19,12 +20,12 @@ func (e *engine) print(r *request) (export.Outcome, error) {
 	}
 	for _, c := range r.cells {
 		fmt.Fprintf(w, "corehour aggregate %s method=%s caller=%s measured=%d errors=%d wall=%s max=%s cpu_measured=%d cpu=%s p=%g cpu_p=%g\n",
-			clock(c.first), messagelog.Printable(c.method.normal), callerText(c.caller), c.wall.n, c.errors,
+			clock(c.first), messagelog.Printable(c.method.owner.Name), callerText(c.caller), c.wall.n, c.errors,
 			time.Duration(c.wall.total), time.Duration(c.wall.max), c.cpu.n, time.Duration(c.cpu.total), c.p, c.cpuP)
 	}
 	for _, iv := range r.intervals {
 		for i, m := range iv.methods {
-			fmt.Fprintf(w, "corehour counts %s method=%s calls=%d\n", clock(iv.end), messagelog.Printable(m.normal), iv.calls[i])
+			fmt.Fprintf(w, "corehour counts %s method=%s calls=%d\n", clock(iv.end), messagelog.Printable(m.owner.Name), iv.calls[i])
 		}
 		fmt.Fprintf(w, "corehour process %s cpu=%s final=%t recorded=%d dropped=%d folded=%d\n",
 			clock(iv.end), time.Duration(iv.cpu), iv.final, r.stats.Recorded, r.stats.Dropped, r.stats.Folded)
@@ -36,7 +37,7 @@ func (e *engine) print(r *request) (export.Outcome, error) {
 }
 
 func printCall(w io.Writer, r *record, start int64) {
-	fmt.Fprintf(w, "corehour call %s method=%s caller=%s wall=%s", clock(start), messagelog.Printable(r.plan.method.normal), callerText(r.caller), time.Duration(r.wall))
+	fmt.Fprintf(w, "corehour call %s method=%s caller=%s wall=%s", clock(start), messagelog.Printable(r.plan.method.owner.Name), callerText(r.caller), time.Duration(r.wall))
 	if r.state == cpuExact {
 		fmt.Fprintf(w, " cpu=%s", time.Duration(r.cpu))
 	} else {
@@ -49,11 +50,11 @@ func printCall(w io.Writer, r *record, start int64) {
 	fmt.Fprintln(w)
 }
 
-func callerText(m *Method) string {
-	if m == nil {
+func callerText(caller *callers.Owner) string {
+	if caller == nil {
 		return "unknown"
 	}
-	return messagelog.Printable(m.normal)
+	return messagelog.Printable(caller.Name)
 }
 
 func clock(unix int64) string { return time.Unix(0, unix).UTC().Format(time.RFC3339Nano) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
@@ -89,7 +90,7 @@ func parseRates(data []byte) (*rateTable, error) {
 		case !ok || (r.Name == "") == (r.Match == ""):
 			t.faults++
 		case r.Name != "":
-			t.exact[normalName(r.Name)] = w
+			t.exact[callers.Normal(r.Name)] = w
 		default:
 			if text, ok := prefix.Of(r.Match); ok {
 				t.prefixes.Add(text, w)

@@ -1,14 +1,17 @@
 package corehour
 
-import "github.com/corehour/corehour/sdk/internal/cpuslots"
+import (
+	"github.com/corehour/corehour/sdk/internal/callers"
+	"github.com/corehour/corehour/sdk/internal/cpuslots"
+)
 
 // record is one timed call that waits to be exported. With its turn in the ring it
 // fills one cache line.
 type record struct {
 	plan   *plan
-	caller *Method // nil = unknown, entry = searched and none
-	extra  *extra  // nil mostly
-	start  int64   // as now() counts
+	caller *callers.Owner // nil = unknown, callers.Entry = searched and none
+	extra  *extra         // nil mostly
+	start  int64          // as now() counts
 	wall   int64
 	cpu    int64  // only if state is cpuExact
 	waits  uint32 // of these calls: how often they gave up the processor

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -52,10 +53,14 @@ func detected() map[string]string {
 	if id := machine().ID; id != "" {
 		attributes["host.id"] = id
 	}
-	if version := buildInfo().Main.Version; version != "" && version != "(devel)" {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return attributes
+	}
+	if version := info.Main.Version; version != "" && version != "(devel)" {
 		attributes["service.version"] = version
 	}
-	for _, setting := range buildInfo().Settings {
+	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
 			attributes["vcs.ref.head.revision"] = setting.Value
 		}

@@ -3,10 +3,9 @@ package corehour
 import (
 	"context"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
@@ -94,7 +93,7 @@ func TestStacks(t *testing.T) {
 					// These are 64 frames with the three above Outer: there may be more.
 					want = "(cut);" + want
 				}
-				if got := stackIn(r); got != want || r.caller != stackedOuter {
+				if got := stackIn(r); got != want || r.caller != &stackedOuter.owner {
 					t.Errorf("depth %d: stack %q, want %q; caller %s", depth, got, want, callerText(r.caller))
 				}
 			}
@@ -102,7 +101,7 @@ func TestStacks(t *testing.T) {
 	}
 	force(e, stackedInner, settings{rate: 1, stack: true})
 	stackInner()
-	if r := e.ring.Dequeue(nil, 2); len(r) != 1 || stackIn(r[0]) != "stacked.Inner" || r[0].caller != entry {
+	if r := e.ring.Dequeue(nil, 2); len(r) != 1 || stackIn(r[0]) != "stacked.Inner" || r[0].caller != callers.Entry {
 		t.Errorf("alone: %+v", r)
 	}
 	stackOuter(100)
@@ -120,7 +119,7 @@ func TestStacksOfRecursion(t *testing.T) {
 	for i, r := range e.ring.Dequeue(nil, 1000) {
 		level := 201 - i // the deepest ends first
 		names := strings.Split(stackIn(r), ";")
-		if level > 70 && (len(names) != stackFrames+1 || names[0] != stackCut) || level < 50 && len(names) != level {
+		if level > 70 && (len(names) != callers.StackFrames+1 || names[0] != "(cut)") || level < 50 && len(names) != level {
 			t.Fatalf("level %d: %d names, the first %q", level, len(names), names[0])
 		}
 		for _, name := range names[1:] {
@@ -132,7 +131,7 @@ func TestStacksOfRecursion(t *testing.T) {
 	force(e, stackedLong, settings{rate: 1, stack: true})
 	stackLong(10)
 	deepest := stackIn(e.ring.Dequeue(nil, 1)[0])
-	if !strings.HasPrefix(deepest, stackCut+";") || len(deepest) > stackBytes || len(deepest) < stackBytes*3/4 || strings.Count(deepest, ";") != 5 {
+	if !strings.HasPrefix(deepest, "(cut);") || len(deepest) > 4096 || len(deepest) < 4096*3/4 || strings.Count(deepest, ";") != 5 {
 		t.Errorf("%d bytes: %s", len(deepest), deepest)
 	}
 }
@@ -197,40 +196,5 @@ func TestStacksTravel(t *testing.T) {
 	}
 	if _, has := sums[0].attrs["corehour.stack"]; has || sums[0].int("corehour.measured") != 5 {
 		t.Errorf("sums %v", sums[0].attrs)
-	}
-}
-
-// A slot that no address has claimed has no site: the next address would get it.
-func TestNoAddressHasNoSlot(t *testing.T) {
-	siteAt(0)
-	for i := range addresses {
-		if a := &addresses[i]; a.pc.Load() == 0 && a.site.Load() != nil {
-			t.Fatalf("slot %d has a site and no address", i)
-		}
-	}
-}
-
-// First calls of one method at the same time agree on whose probe a function holds.
-func TestFirstCallsAtOnceFindOneOwner(t *testing.T) {
-	m, other := NewMethod("first.Calls"), NewMethod("first.Other")
-	for range 4000 {
-		f := new(function)
-		var ready atomic.Int32
-		var running sync.WaitGroup
-		for range 2 {
-			running.Go(func() {
-				for ready.Add(1); ready.Load() < 2; {
-				}
-				f.holds(m)
-			})
-		}
-		running.Wait()
-		if f.owner.Load() != m {
-			t.Fatalf("the owner is %s", f.owner.Load().normal)
-		}
-		f.holds(other)
-		if f.owner.Load() != ambiguous {
-			t.Fatalf("with two methods the owner is %s", f.owner.Load().normal)
-		}
 	}
 }

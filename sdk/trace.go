@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/otlp"
 )
 
@@ -54,13 +55,7 @@ func (e *engine) traceOf(ctx context.Context) (x *extra) {
 func withinHook() bool {
 	var pcs [hookFrames]uintptr
 	n := runtime.Callers(2, pcs[:]) // from traceOf
-	asking := siteAt(pcs[0]).functions[0]
-	for _, pc := range pcs[1:n] {
-		if siteAt(pc).functions[0] == asking {
-			return true
-		}
-	}
-	return n == len(pcs)
+	return n == len(pcs) || callers.Recurs(pcs[:n])
 }
 
 const maxCorrelation = 512

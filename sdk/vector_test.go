@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/callers"
 )
 
 // otlpValue is an AnyValue of OTLP in JSON.
@@ -103,8 +105,8 @@ func TestVectorOfTheWire(t *testing.T) {
 	totals, lookups := newPlan(e, total, half), newPlan(e, lookup, rare)
 
 	w := &encoder{}
-	w.call(&record{plan: totals, caller: entry, wall: 20 * ms, cpu: 5 * ms, state: cpuExact}, start, false)
-	w.call(&record{plan: lookups, caller: total, wall: ms, state: cpuNotSampled, failed: true}, start+2*ms, false)
+	w.call(&record{plan: totals, caller: callers.Entry, wall: 20 * ms, cpu: 5 * ms, state: cpuExact}, start, false)
+	w.call(&record{plan: lookups, caller: &total.owner, wall: ms, state: cpuNotSampled, failed: true}, start+2*ms, false)
 	w.call(&record{plan: lookups, wall: 11 * ms, state: cpuNotSampled, tail: true}, start+4*ms, false)
 	c := &cell{cellKey: cellKey{method: lookup, p: 0.125, cpuP: 0.5}}
 	for _, wall := range []int64{10_000, 20_000, 30_000} {

@@ -1,17 +1,15 @@
-package corehour
+package callers
 
 import (
 	"runtime/debug"
 	"strings"
 	"sync"
-
-	"github.com/corehour/corehour/sdk/internal/otlp"
 )
 
-// normalName writes a function name as class.method, the way it is stored:
+// Normal writes a function name as class.method, the way it is stored:
 // shop/cart.(*Cart).Total and shop/cart.Cart.Total are one, as are all
 // instances of a generic function.
-func normalName(name string) string {
+func Normal(name string) string {
 	if strings.Contains(name, "(*") {
 		name = strings.ReplaceAll(name, "(*", "")
 		name = strings.ReplaceAll(name, ")", "")
@@ -49,26 +47,13 @@ func runtimeName(name string) string {
 			name = path + "." + rest
 		}
 	}
-	return normalName(name)
+	return Normal(name)
 }
 
-// methodName bounds a name given by the program and makes it fit to be sent.
-func methodName(name string) string {
-	name = otlp.Text(name)
-	if len(name) > maxNameLength {
-		name = otlp.Text(name[:maxNameLength])
-	}
-	return name
-}
-
-const maxNameLength = 1024
-
-var buildInfo = sync.OnceValue(func() *debug.BuildInfo {
+var mainPath = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return &debug.BuildInfo{}
+		return ""
 	}
-	return info
+	return info.Path
 })
-
-func mainPath() string { return buildInfo().Path }

@@ -1,4 +1,4 @@
-package corehour
+package callers
 
 import (
 	"runtime"
@@ -8,7 +8,7 @@ import (
 
 // function is a function seen on a stack, and the method whose probe it holds.
 type function struct {
-	owner atomic.Pointer[Method]
+	owner atomic.Pointer[Owner]
 }
 
 const (
@@ -130,4 +130,30 @@ func learn(pcs []uintptr) {
 			remember(first, &site{functions: all, inlined: true, whole: true})
 		}
 	}
+}
+
+// holds records that the function holds the method's probe. First calls may do so
+// concurrently.
+func (f *function) holds(o *Owner) {
+	if f.owner.Load() == o {
+		return
+	}
+	if !f.owner.CompareAndSwap(nil, o) {
+		if f.owner.Load() == o {
+			return
+		}
+		f.owner.Store(ambiguous)
+	}
+	changes.Add(1)
+}
+
+// Recurs reports whether the function at the first of these addresses is at another, too.
+func Recurs(pcs []uintptr) bool {
+	first := siteAt(pcs[0]).functions[0]
+	for _, pc := range pcs[1:] {
+		if siteAt(pc).functions[0] == first {
+			return true
+		}
+	}
+	return false
 }
