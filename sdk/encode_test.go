@@ -157,17 +157,6 @@ func checkTraceState(t *testing.T, state string, p float64) {
 	}
 }
 
-func TestThresholds(t *testing.T) {
-	for p, want := range map[float64]string{1: "0", 0.5: "8", 0.25: "c", 0.75: "4", 1.0 / 16: "f"} {
-		if got := thresholdText(rejectionThreshold(p)); got != want {
-			t.Errorf("p = %v: th %q, want %q", p, got, want)
-		}
-	}
-	if got := thresholdText(rejectionThreshold(1 - 1.0/(1<<52))); got != "0000000000001" {
-		t.Errorf("p just below 1: th %q", got)
-	}
-}
-
 func TestARealTraceIsCarried(t *testing.T) {
 	c := &collector{}
 	m := NewMethod("traced.Method", Rate(1))

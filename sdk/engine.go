@@ -18,6 +18,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 	"github.com/corehour/corehour/sdk/internal/ring"
+	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
 // engine is what lives between Start and shutdown: the queue, the cells, and two
@@ -53,7 +54,7 @@ type engine struct {
 	cellsPending  bool     // the last request did not hold all cells
 	delivering    atomic.Bool
 	inFlightCalls atomic.Int64 // calls in the request that is in flight
-	encoder       encoder
+	spans         spans.Writer
 	resource      []byte
 
 	wake     chan struct{} // to the sender: something is worth sending

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
 // While a collector does not answer, the queue keeps room for calls, what was oldest in
@@ -43,7 +45,7 @@ func TestAQueueKeepsRoomWhileNobodyAnswers(t *testing.T) {
 		}
 		measured := int64(len(c.spans(t, "call")))
 		for _, cell := range c.spans(t, "aggregate") {
-			measured += cell.attrs[attrMeasured].(int64)
+			measured += cell.attrs[spans.AttrMeasured].(int64)
 		}
 		if measured != calls {
 			t.Errorf("%d measurements arrived of %d", measured, calls)

@@ -9,6 +9,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/otlp"
+	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
 // maxMethods bounds the registry. A program that makes up names would otherwise
@@ -128,7 +129,7 @@ func (m *Method) prepare() {
 }
 
 func callerAttribute(name string) []byte {
-	return otlp.StringAttribute(nil, otlp.SpanAttributes, attrCaller, name)
+	return otlp.StringAttribute(nil, otlp.SpanAttributes, spans.AttrCaller, name)
 }
 
 func init() { callers.Entry.Attribute = callerAttribute(callers.Entry.Name) }

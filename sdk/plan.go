@@ -4,13 +4,12 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/corehour/corehour/sdk/internal/callers"
 	"github.com/corehour/corehour/sdk/internal/frames"
+	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
 // plan is what a method's probe does. It never changes: another rate
@@ -28,9 +27,8 @@ type plan struct {
 	plain     bool    // a chosen call needs nothing but two readings of the clock
 	logRest   float64 // ln(1 - rate)
 	seed      uint64  // of its gaps
-	threshold uint64  // rejection threshold of the rate, of 2^56
-	th        string  // the same as a th value of W3C trace state
-	head      []byte  // what its measurements have in common, encoded by the sender
+	threshold spans.Threshold
+	head      []byte // what its measurements have in common, encoded by the sender
 
 	aggregate []aggregateShard // mode Aggregate only, one per counter
 
@@ -67,9 +65,8 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		tailFrom:  m.tailFrom,
 		logRest:   math.Log1p(-s.rate),
 		seed:      e.random(),
-		threshold: rejectionThreshold(s.rate),
+		threshold: spans.ThresholdOf(s.rate),
 	}
-	pl.th = thresholdText(pl.threshold)
 	if m.shards.Load() != nil {
 		pl.shardMarks()
 	}
@@ -273,22 +270,4 @@ func (pl *plan) gap(random uint64) int64 {
 		return never
 	}
 	return int64(g)
-}
-
-const randomness = 1 << 56 // the space of OpenTelemetry's consistent sampling
-
-// rejectionThreshold returns T of OpenTelemetry's consistent probability sampling: of
-// 2^56 random values those below T are rejected.
-func rejectionThreshold(p float64) uint64 {
-	return uint64(math.Round((1 - p) * randomness))
-}
-
-// thresholdText writes a threshold as th: 14 hex digits without trailing zeros.
-func thresholdText(t uint64) string {
-	if t == 0 {
-		return "0"
-	}
-	digits := strconv.FormatUint(t, 16)
-	digits = strings.Repeat("0", max(0, 14-len(digits))) + digits
-	return strings.TrimRight(digits, "0")
 }

@@ -163,22 +163,3 @@ func (r *request) measurements() int64 {
 	}
 	return n
 }
-
-// encode appends the body of a request.
-func (e *engine) encode(body []byte, r *request) []byte {
-	w := &e.encoder
-	w.reset()
-	for i := range r.records {
-		rec := &r.records[i]
-		start := e.unix(rec.start)
-		w.call(rec, start, e.activated(rec.plan.method, start))
-	}
-	for _, c := range r.cells {
-		w.aggregate(c, e.threadClock, e.activated(c.method, c.first))
-	}
-	for _, iv := range r.intervals {
-		w.counts(iv)
-		w.process(iv, r.stats)
-	}
-	return w.request(body, e.resource, processID(), r.seq, r.total, e.ratesServed.Load())
-}

@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -160,9 +161,18 @@ func TestWhatAHookGivesIsBounded(t *testing.T) {
 func TestLargeBuffersAreNotKept(t *testing.T) {
 	e, c := startWith(t, func(c *config) {})
 	const large = 2 * export.KeptBuffer
-	e.encoder = encoder{span: make([]byte, large), spans: make([]byte, large)}
+	capacities := func() (span, done int) {
+		w := reflect.ValueOf(&e.spans).Elem()
+		return w.FieldByName("span").Cap(), w.FieldByName("done").Cap()
+	}
+	e.spans.Begin()
+	e.spans.Text("large", strings.Repeat("x", large))
+	e.spans.End()
+	if span, done := capacities(); span < large || done < large {
+		t.Fatalf("%d and %d bytes for a span of %d", span, done, large)
+	}
 	e.encode(nil, &request{})
-	if w := &e.encoder; cap(w.span) > export.KeptBuffer || cap(w.spans) > export.KeptBuffer {
-		t.Errorf("kept for requests of %d records: %d and %d bytes", c.batch, cap(w.span), cap(w.spans))
+	if span, done := capacities(); span > export.KeptBuffer || done > export.KeptBuffer {
+		t.Errorf("kept for requests of %d records: %d and %d bytes", c.batch, span, done)
 	}
 }

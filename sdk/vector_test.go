@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/sdk/internal/callers"
+	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
 // otlpValue is an AnyValue of OTLP in JSON.
@@ -104,7 +105,7 @@ func TestVectorOfTheWire(t *testing.T) {
 	rare := settings{mode: Sample, rate: 0.125, cpuRate: 0.5}
 	totals, lookups := newPlan(e, total, half), newPlan(e, lookup, rare)
 
-	w := &encoder{}
+	w := encoder{new(spans.Writer)}
 	w.call(&record{plan: totals, caller: callers.Entry, wall: 20 * ms, cpu: 5 * ms, state: cpuExact}, start, false)
 	w.call(&record{plan: lookups, caller: &total.owner, wall: ms, state: cpuNotSampled, failed: true}, start+2*ms, false)
 	w.call(&record{plan: lookups, wall: 11 * ms, state: cpuNotSampled, tail: true}, start+4*ms, false)
@@ -127,7 +128,9 @@ func TestVectorOfTheWire(t *testing.T) {
 	for key, value := range want.ResourceSpans[0].Resource.Attributes.all(t) {
 		resource[key] = value.(string)
 	}
-	got, err := readRequest(w.request(nil, encodeResource(resource), "0b6c7a1e-5d0f-4c39-8a11-6f3f2f4f7d52", 1, 940, false))
+	got, err := readRequest(w.Request(nil, encodeResource(resource), spans.Scope{
+		Name: scopeName, Version: Version, Process: "0b6c7a1e-5d0f-4c39-8a11-6f3f2f4f7d52", Batch: 1, CallsTotal: 940,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
