@@ -2,8 +2,6 @@ package corehour
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"sync"
@@ -12,8 +10,6 @@ import (
 
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
 	"github.com/corehour/corehour/sdk/internal/export"
-	"github.com/corehour/corehour/sdk/internal/frames"
-	"github.com/corehour/corehour/sdk/internal/histogram"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
@@ -35,27 +31,16 @@ type engine struct {
 	headroom    int    // places kept free while a request is in flight
 	cells       *cellTable
 	intervals   intervalList
-	out         func(*request) (export.Outcome, error) // sends or prints; the error is what was wrong last
-	fault       error                                  // of the last request; owned by the sender
 	counters    counters
 	probe       probeCosts
 	hooks       atomic.Int64 // trace hooks of the program that run now
 	policy      policy
-	closing     bool // no method is switched on any more; guarded by registry.mu
+	closing     bool        // no method is switched on any more; guarded by registry.mu
+	ratesServed atomic.Bool // rates are in force that a collector served
 
-	lastCut     int64 // Unix ns; owned by the control loop
-	lastCutAt   int64 // by now()
-	lastCPU     int64
-	lastOwn     ownWork
-	budget      budget // owned by the control loop, too
-	lastCutDone chan struct{}
-
-	records       []record // owned by the sender, reused
-	cellsPending  bool     // the last request did not hold all cells
-	delivering    atomic.Bool
-	inFlightCalls atomic.Int64 // calls in the request that is in flight
-	spans         spans.Writer
-	resource      []byte
+	loopState
+	senderState
+	ratesSources
 
 	wake     chan struct{} // to the sender: something is worth sending
 	crowded  chan struct{} // to the control loop: the queue has little headroom left
@@ -63,14 +48,38 @@ type engine struct {
 	stopped  sync.WaitGroup
 	deadline context.Context // ends when shutdown may wait no longer
 	giveUp   context.CancelFunc
+	http     *http.Client
+}
 
-	http        *http.Client
+// loopState is owned by the control loop: the last interval, and what is decided from time to time.
+type loopState struct {
+	lastCut     int64 // Unix ns
+	lastCutAt   int64 // by now()
+	lastCPU     int64
+	lastOwn     ownWork
+	lastCutDone chan struct{} // closed by the last cut of all
+	budget      budget
+	ratesUntil  int64 // as now() counts: then they are no longer fresh
+}
+
+// senderState is owned by the sender, but for what is atomic.
+type senderState struct {
+	out           func(*request) (export.Outcome, error) // sends or prints; the error is what was wrong last
+	lastFault     error                                  // of the last request
+	records       []record                               // reused
+	cellsPending  bool                                   // the last request did not hold all cells
+	delivering    atomic.Bool
+	inFlightCalls atomic.Int64 // calls in the request that is in flight
+	spans         spans.Writer
+	resource      []byte
+}
+
+// ratesSources are where rates come from while the program runs.
+type ratesSources struct {
 	poller      *export.Poller        // nil = rates are not polled
+	servedRates chan *rateTable       // from the poller to the control loop
 	methodWatch *methodfile.Watch     // nil = there is no method file
 	methodFiles chan *methodfile.File // from followFile to the control loop
-	servedRates chan *rateTable       // from the poller to the control loop
-	ratesUntil  int64                 // as now() counts: then they are no longer fresh; owned by the control loop
-	ratesServed atomic.Bool           // rates are in force that a collector served
 	polling     context.Context       // ends when shutdown begins
 	stopPolling context.CancelFunc
 }
@@ -94,162 +103,6 @@ type counters struct {
 }
 
 var messages = messagelog.New(os.Stderr, time.Minute)
-
-var (
-	errStarted = errors.New("corehour: Start: already started; shut down first")
-	errEnding  = errors.New("corehour: Start: the shutdown before has not ended: a request is still with the writer or the HTTP client; start again once it is let go")
-)
-
-// Start switches the probes on and begins to send. The function it returns sends
-// what is left, until its context ends (10 s if it has no deadline), and switches
-// everything off; after it, Start may be called again, unless its error says that a
-// request is held up.
-func Start(ctx context.Context, options ...Option) (shutdown func(context.Context) error, err error) {
-	c := defaultConfig()
-	c.fromEnvironment()
-	for _, option := range options {
-		if option != nil {
-			option(&c)
-		}
-	}
-	if err := c.check(); err != nil {
-		return nothing, fmt.Errorf("corehour: Start: %w", err)
-	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if err := ctx.Err(); err != nil {
-		return nothing, fmt.Errorf("corehour: Start: %w", err)
-	}
-	if c.disabled {
-		return nothing, nil
-	}
-	e, err := newEngine(c)
-	if err != nil {
-		return nothing, fmt.Errorf("corehour: Start: %w", err)
-	}
-	err = e.install()
-	messages.Write()
-	if err != nil {
-		return nothing, err
-	}
-	var once sync.Once
-	var result error
-	return func(ctx context.Context) error {
-		once.Do(func() { result = e.shutdown(ctx) })
-		return result
-	}, nil
-}
-
-func nothing(context.Context) error { return nil }
-
-func newEngine(c config) (*engine, error) {
-	histogram.Prepare()
-	attributes := resourceOf(c.attributes)
-	c.collectors = export.Rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
-	slots := c.cpuSlots()
-	e := &engine{
-		config:      c,
-		threadClock: slots > 0,
-		slots:       cpuslots.Of(slots),
-		walkable:    frames.Trusted(),
-		ring:        ring.New[record](c.queue),
-		batchMask:   uint64(c.batch - 1),
-		headroom:    headroomOf(&c),
-		cells:       newCellTable(c.cells),
-		wake:        make(chan struct{}, 1),
-		crowded:     make(chan struct{}, 1),
-		stopping:    make(chan struct{}),
-		lastCutDone: make(chan struct{}),
-		resource:    encodeResource(attributes),
-		servedRates: make(chan *rateTable),
-		methodFiles: make(chan *methodfile.File),
-		http:        export.NewHTTP(c.client, c.tls),
-	}
-	e.deadline, e.giveUp = context.WithCancel(context.Background())
-	e.polling, e.stopPolling = context.WithCancel(e.deadline)
-	e.anchor()
-	e.lastCutAt = now()
-	e.lastCut = e.unix(e.lastCutAt)
-	e.lastCPU, _ = hostclock.ProcessCPU()
-	e.budget.at = now()
-	e.probe.prepare(e)
-	e.calibrate()
-	if c.methodFile != "" {
-		e.methodWatch = &methodfile.Watch{Path: c.methodFile, Strict: c.strictMethods, Logf: messages.Logf}
-	}
-	var err error
-	if e.policy, err = newPolicy(c, e.methodWatch); err != nil {
-		return nil, err
-	}
-	client := export.Client{HTTP: e.http, Agent: "corehour-go/" + Version, Timeout: c.timeout, Headers: c.headers, URLs: c.collectors}
-	poster := &export.Poster{Client: client, Retry: c.retry, Retried: &e.counters.retried, PackCPU: &e.counters.packCPU, Closing: e.stopping, Packer: export.Packer{Gzip: c.compresses()}}
-	e.out = func(r *request) (export.Outcome, error) {
-		return poster.Deliver(e.deadline, func(body []byte) []byte { return e.encode(body, r) })
-	}
-	if c.writer != nil {
-		e.out = e.print
-	}
-	if c.rates != "" {
-		if client.URLs, err = export.RatesURLs(c.rates, c.collectors); err != nil {
-			return nil, err
-		}
-		client.Headers = c.headers.ForRates(c.rateHeaders, client.URLs, c.collectors, messages.Logf)
-		e.poller = &export.Poller{Client: client, Query: export.RateQuery(attributes)}
-	}
-	return e, nil
-}
-
-// install makes this the engine of the program and sets it going.
-func (e *engine) install() error {
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	switch {
-	case registry.engine == nil:
-	case registry.engine.closing:
-		return errEnding
-	default:
-		return errStarted
-	}
-	on := e.assignPlans()
-	if err := e.policy.strictlyUsed(); err != nil {
-		e.switchOff()
-		registry.engine = nil
-		return fmt.Errorf("corehour: Start: %w", err)
-	}
-	awaited := e.namedOnly && (e.policy.file != nil || e.poller != nil) // the packages that declare methods follow
-	if on == 0 && !awaited && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
-		messages.Logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
-	}
-	e.startWorker(e.controlLoop)
-	e.startWorker(e.send)
-	if e.poller != nil {
-		e.startWorker(e.poll)
-	}
-	if e.methodWatch != nil {
-		go func() {
-			for !e.attempt(e.followFile) {
-			}
-		}()
-	}
-	return nil
-}
-
-// assignPlans gives every method its plan and returns how many are on. Calls that were
-// in flight when the previous engine ended, and were counted since its last interval,
-// are reported with the first interval of this engine. registry.mu is held.
-func (e *engine) assignPlans() (on int) {
-	registry.engine = e
-	registry.graph.follow(e.policy.file)
-	for _, m := range registry.ordered {
-		m.wallOnly, m.halvings, m.budgeted = "", 0, m.Calls()
-		e.disableCPUOfStray(m)
-		if e.updatePlan(m); m.plan.Load() != nil {
-			on++
-		}
-	}
-	return on
-}
 
 // switchOff switches every method off. registry.mu is held.
 func (e *engine) switchOff() {

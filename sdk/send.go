@@ -122,8 +122,8 @@ func (e *engine) deliver(r *request) bool {
 		e.recordOutcome(r, result)
 		e.inFlightCalls.Store(0)
 	}()
-	if result, e.fault = e.out(r); e.fault != nil {
-		messages.LogKindf("not delivered", "%v", e.fault)
+	if result, e.lastFault = e.out(r); e.lastFault != nil {
+		messages.LogKindf("not delivered", "%v", e.lastFault)
 	}
 	return result == export.Accepted
 }

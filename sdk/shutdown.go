@@ -107,8 +107,8 @@ func (e *engine) undelivered(ctx context.Context, unknownCalls int64, ended bool
 			}
 		}
 		err = fmt.Errorf("%w: a request has not ended, as %s; Start is refused until it has", err, holder)
-	} else if e.fault != nil {
-		err = fmt.Errorf("%w: %w", err, e.fault)
+	} else if e.lastFault != nil {
+		err = fmt.Errorf("%w: %w", err, e.lastFault)
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
