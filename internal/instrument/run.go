@@ -34,79 +34,98 @@ type Settings struct {
 
 // Run builds, and returns the exit code of the go command. The context is for what comes before that.
 func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Writer) (int, error) {
-	// Reserved and never touched: garbage collection waits until the heap is as large, and so
-	// does not take a third of the time of parsing.
-	reserved := make([]byte, 64<<20)
-	goflags, err := output(ctx, "env", "GOFLAGS")
+	b, err := newPlanned(ctx, s, args, stderr)
 	if err != nil {
-		return 0, err
-	}
-	c, err := ParseCommand(args, string(goflags))
-	if err != nil {
-		return 0, err
-	}
-	text, file, err := readMethods(s, stderr)
-	if err != nil {
-		return 0, err
-	}
-	p, err := load(ctx, c)
-	if err != nil {
-		return 0, err
-	}
-	if err := p.checkSDK(); err != nil {
-		return 0, err
-	}
-	all := make([]*found, len(p.packages))
-	for i, k := range p.packages {
-		all[i] = find(k, c.Verb != "test")
-	}
-	var estimated []string
-	if s.Exact {
-		if estimated, err = markInlined(ctx, c, p, all); err != nil {
-			return 0, err
-		}
-	}
-	runtime.KeepAlive(reserved)
-	reached, calls, notes, err := reach(ctx, c, p, all, file)
-	if err != nil {
-		return 0, err
-	}
-	chosen := choose(all, file, reached, p.others)
-	chosen.notes = slices.Concat(estimated, notes, chosen.notes)
-	if text, err = reached.expanded(text, all); err != nil {
 		return 0, err
 	}
 	if !s.Quiet {
-		chosen.summarize(stderr, p, file)
+		b.chosen.summarize(stderr, b.program, b.file)
 	}
 	switch {
 	case s.Diff:
-		return 0, chosen.printDiff(stdout)
+		return 0, b.chosen.printDiff(stdout)
 	case s.DryRun:
-		return 0, printChoice(stdout, all)
+		return 0, printChoice(stdout, b.all)
 	}
 	o, err := newOverlay()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = o.close() }() // files that stay are no reason to fail
-	if err := o.fill(p, chosen, text, calls.table(all)); err != nil {
+	if err := o.fill(b.program, b.chosen, b.methods, b.calls.table(b.all)); err != nil {
 		return 0, err
 	}
 	overlay, err := o.list()
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return 0, err
 	}
-	if c.Verb == "run" { // the program has standard error itself
-		return build(c, overlay, stdout, stderr)
+	if b.command.Verb == "run" { // the program has standard error itself
+		return build(b.command, overlay, stdout, stderr)
 	}
-	dir, err := filepath.Abs(c.dir)
+	dir, err := filepath.Abs(b.command.dir)
 	if err != nil {
 		return 0, err
 	}
 	named := o.named(stderr, dir)
-	code, err := build(c, overlay, stdout, named)
+	code, err := build(b.command, overlay, stdout, named)
 	return code, cmp.Or(err, named.Flush())
+}
+
+// planned is what is to be built.
+type planned struct {
+	command *Command
+	program *program
+	all     []*found // of every package
+	file    *methodfile.File
+	methods string // text of the method file, with what scopes reach
+	chosen  *choice
+	calls   graph
+}
+
+// newPlanned reads the program and chooses the functions that get a probe.
+func newPlanned(ctx context.Context, s Settings, args []string, stderr io.Writer) (*planned, error) {
+	// Reserved and never touched: garbage collection waits until the heap is as large, and so
+	// does not take a third of the time of parsing.
+	reserved := make([]byte, 64<<20)
+	goflags, err := output(ctx, "env", "GOFLAGS")
+	if err != nil {
+		return nil, err
+	}
+	b := &planned{}
+	if b.command, err = ParseCommand(args, string(goflags)); err != nil {
+		return nil, err
+	}
+	text, file, err := readMethods(s, stderr)
+	if err != nil {
+		return nil, err
+	}
+	b.file = file
+	if b.program, err = load(ctx, b.command); err != nil {
+		return nil, err
+	}
+	if err := b.program.checkSDK(); err != nil {
+		return nil, err
+	}
+	b.all = make([]*found, len(b.program.packages))
+	for i, k := range b.program.packages {
+		b.all[i] = find(k, b.command.Verb != "test")
+	}
+	var estimated []string
+	if s.Exact {
+		if estimated, err = markInlined(ctx, b.command, b.program, b.all); err != nil {
+			return nil, err
+		}
+	}
+	runtime.KeepAlive(reserved)
+	reached, calls, notes, err := reach(ctx, b.command, b.program, b.all, file)
+	if err != nil {
+		return nil, err
+	}
+	b.calls = calls
+	b.chosen = choose(b.all, file, reached, b.program.others)
+	b.chosen.notes = slices.Concat(estimated, notes, b.chosen.notes)
+	b.methods, err = reached.expanded(text, b.all)
+	return b, err
 }
 
 // readMethods returns the text of the method file, or of the task's, and what it says.
