@@ -29,33 +29,9 @@ func (m *Maintainer) clean() error {
 	if err := m.refresh(); err != nil {
 		return err
 	}
-	named := map[string]bool{generationName(m.state.generation): true}
-	for _, r := range m.state.removed {
-		files, err := m.readRemoved(r)
-		if err != nil {
-			return err
-		}
-		named[r.Manifest] = true
-		for _, f := range files {
-			named[f] = true
-		}
-	}
-	for _, ref := range m.state.dates {
-		manifest, err := readDate(m.root, ref)
-		if err != nil {
-			return err
-		}
-		files, err := manifest.onDisk(m.root)
-		if err != nil {
-			return err
-		}
-		named[ref.Manifest] = true
-		for _, p := range manifest.Parts {
-			named[p.Manifest] = true
-		}
-		for _, f := range files {
-			named[f.Path] = true
-		}
+	named, err := m.named()
+	if err != nil {
+		return err
 	}
 	entries, err := os.ReadDir(m.root)
 	if err != nil {
@@ -101,7 +77,7 @@ func (m *Maintainer) cleanManifests(named map[string]bool) error {
 		if err != nil {
 			continue // gone already
 		}
-		if generationOf(name) > m.state.generation || info.ModTime().Before(before) {
+		if generationOf(name) > m.state.Generation || info.ModTime().Before(before) {
 			m.remove(m.path(manifestDir, name))
 		}
 	}
@@ -122,7 +98,7 @@ func (m *Maintainer) remove(path string) {
 func (m *Maintainer) removeDue() error {
 	now := m.opts.Now()
 	gone := map[string]bool{} // lists
-	for _, r := range m.state.removed {
+	for _, r := range m.state.Removed {
 		if now.Before(r.Due) {
 			continue
 		}
@@ -136,19 +112,18 @@ func (m *Maintainer) removeDue() error {
 	due := now.Add(m.grace(&m.state)).UTC()
 	ahead := func(r removedRef) bool { return r.Due.After(due.Add(24 * time.Hour)) }
 	changed := func(r removedRef) bool { return done(r) || ahead(r) }
-	if !slices.ContainsFunc(m.state.removed, changed) {
+	if !slices.ContainsFunc(m.state.Removed, changed) {
 		return nil
 	}
-	err := m.publish(now, func(_ *commit, next *state) error {
-		next.removed = slices.DeleteFunc(next.removed, done)
-		for i, r := range next.removed {
+	return m.publishSettled(now, func(_ *commit, next *state) error {
+		next.Removed = slices.DeleteFunc(next.Removed, done)
+		for i, r := range next.Removed {
 			if ahead(r) {
-				next.removed[i].Due = due
+				next.Removed[i].Due = due
 			}
 		}
 		return nil
-	})
-	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, changed), nil })
+	}, func() (bool, error) { return !slices.ContainsFunc(m.state.Removed, changed), nil })
 }
 
 // removeAll reports whether all the files are gone afterwards.
@@ -167,11 +142,48 @@ func (m *Maintainer) removeAll(files []string) bool {
 	}
 	for dir := range dirs {
 		// It stays if there is a file in it; the writer makes it again if need be.
-		if date := strings.TrimPrefix(filepath.Base(dir), warehouse.DatePrefix); date < m.state.floor {
+		if date := strings.TrimPrefix(filepath.Base(dir), warehouse.DatePrefix); date < m.state.Floor {
 			_ = m.opts.disk.remove(dir)
 		}
 	}
 	return all
+}
+
+// named are the files and manifests that the newest generation leads to, and those that are
+// taken out and stay until their grace is over.
+func (c *committer) named() (map[string]bool, error) {
+	named := map[string]bool{}
+	if c.state.Generation > 0 {
+		named[generationName(c.state.Generation)] = true
+	}
+	for _, r := range c.state.Removed {
+		files, err := c.readRemoved(r)
+		if err != nil {
+			return nil, err
+		}
+		named[r.Manifest] = true
+		for _, f := range files {
+			named[f] = true
+		}
+	}
+	for _, ref := range c.state.Dates {
+		manifest, err := readDate(c.root, ref)
+		if err != nil {
+			return nil, err
+		}
+		files, err := manifest.onDisk(c.root)
+		if err != nil {
+			return nil, err
+		}
+		named[ref.Manifest] = true
+		for _, p := range manifest.Parts {
+			named[p.Manifest] = true
+		}
+		for _, f := range files {
+			named[f.Path] = true
+		}
+	}
+	return named, nil
 }
 
 // readRemoved lists the files that a commit has taken out.

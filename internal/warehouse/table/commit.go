@@ -138,7 +138,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *parq
 	w := tx.w
 	path := w.path(name)
 	dir := filepath.Dir(path)
-	if !w.state.hasDir(dir) {
+	if !w.state.dirs[dir] {
 		if err := w.opts.disk.mkdir(dir); err != nil {
 			return fileEntry{}, warehouse.DiskError("create directory", dir, err)
 		}
@@ -174,10 +174,10 @@ func (tx *transaction) publish() error {
 		dates[dateOf(f)] = append(dates[dateOf(f)], f)
 	}
 	return w.committer.publish(tx.now, func(t *commit, next *state) error {
-		next.sequence = w.sequence
+		next.Sequence = w.sequence
 		next.say(&w.opts)
 		for _, date := range slices.Sorted(maps.Keys(dates)) {
-			if date < next.floor {
+			if date < next.Floor {
 				return errExpired
 			}
 			if err := t.list(next, date, dates[date]); err != nil {
@@ -197,20 +197,10 @@ func (t *commit) list(next *state, date string, files []fileEntry) error {
 	}
 	ref, m := old.ref, old.manifest.clone()
 	for _, f := range files {
-		ref.Files++
-		ref.Rows += f.Rows
-		ref.Bytes += f.Bytes
+		ref.addFile(&f)
 	}
 	ref.LastCommitted = t.now.UTC()
-	files = append(m.Files, files...)
-	for n := 0; len(files) > filesPerPart; n++ {
-		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
-			return err
-		}
-		files = files[filesPerPart:]
-	}
-	m.Files = files
-	return t.setDate(next, old, ref, m)
+	return t.setFiles(next, old, ref, m, append(m.Files, files...))
 }
 
 // errExpired means that a date was dropped while its rows were written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -53,7 +54,7 @@ func (c *committer) publish(now time.Time, apply change) error {
 	t := &commit{committer: c, now: now}
 	err = t.commitChange(apply)
 	if err != nil && !c.unsettled {
-		if c.state.generation == 0 {
+		if c.state.Generation == 0 {
 			// The number of a manifest tells readers whether there was a commit before.
 			c.lastGeneration--
 		}
@@ -71,14 +72,14 @@ func (t *commit) commitChange(apply change) error {
 	next := c.state.clone()
 	// No number is used twice, so a name is never that of an older attempt.
 	c.lastGeneration++
-	next.generation = c.lastGeneration
-	if c.state.generation > 0 {
-		t.replaced = append(t.replaced, c.path(manifestDir, generationName(c.state.generation)))
+	next.Generation = c.lastGeneration
+	if c.state.Generation > 0 {
+		t.replaced = append(t.replaced, c.path(manifestDir, generationName(c.state.Generation)))
 	}
 	if err := apply(t, next); err != nil {
 		return err
 	}
-	name := generationName(next.generation)
+	name := generationName(next.Generation)
 	sum, err := t.writeManifest(name, next.encode(t.now))
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (t *commit) commitChange(apply change) error {
 func (c *committer) refresh() error {
 	name, sum, err := readCurrent(c.root)
 	if errors.Is(err, fs.ErrNotExist) {
-		if c.state.generation > 0 {
+		if c.state.Generation > 0 {
 			return warehouse.Damaged("read", c.path(currentName), err)
 		}
 		return nil
@@ -123,16 +124,16 @@ func (c *committer) refresh() error {
 	if err != nil {
 		return err
 	}
-	if c.state.generation > 0 && name == generationName(c.state.generation) && sum == c.state.checksum {
+	if c.state.Generation > 0 && name == generationName(c.state.Generation) && sum == c.state.checksum {
 		return nil
 	}
 	g, err := readGeneration(c.root, name, sum)
 	if err != nil {
 		return err
 	}
-	if g.Generation < c.state.generation {
+	if g.Generation < c.state.Generation {
 		return &warehouse.Error{Op: "read", Path: c.path(currentName), Kind: warehouse.ErrCorrupt, Hint: "start again to go on with it, or bring the newer one back",
-			Err: fmt.Errorf("it was replaced by an older one while it was in use: it names generation %d, and %d counted", g.Generation, c.state.generation)}
+			Err: fmt.Errorf("it was replaced by an older one while it was in use: it names generation %d, and %d counted", g.Generation, c.state.Generation)}
 	}
 	c.setKnown(g, sum)
 	return nil
@@ -140,10 +141,7 @@ func (c *committer) refresh() error {
 
 // setKnown makes a generation the state that is known.
 func (c *committer) setKnown(g *generation, sum string) {
-	c.state = state{
-		generation: g.Generation, checksum: sum, sequence: g.Sequence, common: g.Common, floor: g.Floor,
-		remember: g.Remember, rememberMax: g.RememberMax, grace: g.Grace, removed: g.Removed, dates: g.Dates, loaded: c.state.loaded,
-	}
+	c.state = state{generation: *g, checksum: sum, loaded: c.state.loaded}
 	c.lastGeneration = max(c.lastGeneration, g.Generation)
 }
 
@@ -153,7 +151,7 @@ func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifes
 		t.replaced = append(t.replaced, t.path(manifestDir, old.ref.Manifest))
 	}
 	ref.Date = m.Date
-	ref.Manifest = fmt.Sprintf("%s%s-%012d.json", warehouse.DatePrefix, m.Date, next.generation)
+	ref.Manifest = fmt.Sprintf("%s%s-%012d.json", warehouse.DatePrefix, m.Date, next.Generation)
 	var err error
 	if ref.Checksum, err = t.writeManifest(ref.Manifest, m); err != nil {
 		return err
@@ -162,12 +160,25 @@ func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifes
 	return nil
 }
 
+// setFiles is setDate with these files in the manifest, whose oldest move to parts while they
+// are too many.
+func (t *commit) setFiles(next *state, old dateState, ref dateRef, m *dateManifest, files []fileEntry) error {
+	for n := 0; len(files) > filesPerPart; n++ {
+		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
+			return err
+		}
+		files = files[filesPerPart:]
+	}
+	m.Files = files
+	return t.setDate(next, old, ref, m)
+}
+
 // seal moves files of a date's manifest to a part. number tells the parts of one
 // commit apart.
 func (t *commit) seal(next *state, m *dateManifest, files []fileEntry, number int) error {
-	part := fmt.Sprintf("%s%s-%012d-part.json", warehouse.DatePrefix, m.Date, next.generation)
+	part := fmt.Sprintf("%s%s-%012d-part.json", warehouse.DatePrefix, m.Date, next.Generation)
 	if number > 0 {
-		part = fmt.Sprintf("%s%s.%d-%012d-part.json", warehouse.DatePrefix, m.Date, number, next.generation)
+		part = fmt.Sprintf("%s%s.%d-%012d-part.json", warehouse.DatePrefix, m.Date, number, next.Generation)
 	}
 	sum, err := t.writeManifest(part, &dateManifest{Schema: parquet.SchemaVersion, Date: m.Date, Files: files})
 	if err != nil {
@@ -192,11 +203,7 @@ func (t *commit) writeManifest(name string, v any) (sum string, err error) {
 }
 
 func (c *committer) path(elems ...string) string {
-	p := c.root
-	for _, e := range elems {
-		p = filepath.Join(p, filepath.FromSlash(e))
-	}
-	return p
+	return filepath.Join(c.root, filepath.FromSlash(path.Join(elems...)))
 }
 
 const hintUnknown = "writing the same items again settles it"

@@ -2,14 +2,12 @@ package table
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/multierr"
@@ -82,12 +80,8 @@ func (m *Maintainer) Dates() ([]Date, error) {
 		return nil, err
 	}
 	var dates []Date
-	for _, ref := range m.state.dates {
-		manifest, err := readDate(m.root, ref)
-		if err != nil {
-			return nil, err
-		}
-		entries, err := manifest.allFiles(m.root)
+	for _, ref := range m.state.Dates {
+		manifest, entries, err := readFiles(m.root, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -119,20 +113,14 @@ type Output struct {
 // order of a Run; without rows the old files just go, and there is no new one to
 // describe. They are deleted when their grace is over.
 func (m *Maintainer) Replace(ctx context.Context, date string, old []parquet.File, o Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error) {
-	return m.replace(ctx, date, old, o, func(s *parquet.Stream) error { return produce(s.AddRow) })
+	return m.make(ctx, date, old, o, func(s *parquet.Stream) error { return produce(s.AddRow) }, m.publishReplaced)
 }
 
 // Merge puts the rows of files of one level into one, as Replace does, column by
 // column and in a third of the time. The columns named in without come out as
 // unknown.
 func (m *Maintainer) Merge(ctx context.Context, date string, old []parquet.File, o Output, without ...string) (parquet.File, error) {
-	return m.replace(ctx, date, old, o, func(s *parquet.Stream) error {
-		return s.Merge(ctx, old, without)
-	})
-}
-
-func (m *Maintainer) replace(ctx context.Context, date string, old []parquet.File, o Output, produce func(*parquet.Stream) error) (parquet.File, error) {
-	return m.make(ctx, date, old, o, produce, m.publishReplaced)
+	return m.make(ctx, date, old, o, func(s *parquet.Stream) error { return s.Merge(ctx, old, without) }, m.publishReplaced)
 }
 
 // make writes a file that is made of others and publishes it.
@@ -140,8 +128,7 @@ func (m *Maintainer) make(ctx context.Context, date string, of []parquet.File, o
 	if len(of) == 0 {
 		return parquet.File{}, &warehouse.Error{Op: "make a file", Path: m.path(warehouse.DatePrefix + date), Err: errors.New("no files were given")}
 	}
-	m.unsettled = false // the commit begins by reading what counts
-	name := fmt.Sprintf("%s%s/%s-%012d-%s%s", warehouse.DatePrefix, date, o.Kind, m.state.generation, randomName(), Extension(o.Kind))
+	name := fmt.Sprintf("%s%s/%s-%012d-%08x%s", warehouse.DatePrefix, date, o.Kind, m.state.Generation, rand.Uint32(), Extension(o.Kind))
 	entry, err := m.write(ctx, fileEntry{Path: name, Kind: o.Kind, Level: o.Level, NoIDs: o.NoIDs, Schema: parquet.SchemaVersion}, produce)
 	if err != nil {
 		return parquet.File{}, err
@@ -154,12 +141,6 @@ func (m *Maintainer) make(ctx context.Context, date string, of []parquet.File, o
 		return parquet.File{}, err
 	}
 	return entry.file(m.root, date), nil
-}
-
-func randomName() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails since Go 1.24
-	return hex.EncodeToString(b[:])
 }
 
 // write writes a file under its final name; no manifest names it yet.
@@ -205,12 +186,8 @@ func (m *Maintainer) publishReplaced(date string, old []parquet.File, made fileE
 		gone[m.below(f.Path)] = true
 	}
 	now := m.opts.Now()
-	err := m.publish(now, func(t *commit, next *state) error {
-		before, err := next.load(m.root, date)
-		if err != nil {
-			return err
-		}
-		files, err := before.manifest.allFiles(m.root)
+	return m.publishSettled(now, func(t *commit, next *state) error {
+		before, files, err := next.loadFiles(m.root, date)
 		if err != nil {
 			return err
 		}
@@ -260,25 +237,19 @@ func (m *Maintainer) publishReplaced(date string, old []parquet.File, made fileE
 			next.drop(date)
 			return nil
 		}
-		for n := 0; len(left) > filesPerPart; n++ {
-			if err := t.seal(next, manifest, left[:filesPerPart], n); err != nil {
-				return err
-			}
-			left = left[filesPerPart:]
-		}
-		manifest.Files = left
-		return t.setDate(next, before, ref, manifest)
-	})
-	return m.settled(err, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
+		return t.setFiles(next, before, ref, manifest, left)
+	}, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
 }
 
 func (m *Maintainer) changed(date string) *warehouse.Error {
 	return &warehouse.Error{Op: "replace files", Path: m.path(warehouse.DatePrefix + date), Err: errGone}
 }
 
-// settled finds out what became of a commit of unknown outcome, if it can: done
-// reports whether the newest state is one that it has made.
-func (m *Maintainer) settled(err error, done func() (bool, error)) error {
+// publishSettled is publish, and finds out what became of a commit of unknown outcome, if it
+// can: done reports whether the newest state is one that it has made.
+func (m *Maintainer) publishSettled(now time.Time, apply change, done func() (bool, error)) error {
+	m.unsettled = false // the commit begins by reading what counts
+	err := m.publish(now, apply)
 	if !errors.Is(err, warehouse.ErrUnknown) {
 		return err
 	}
@@ -305,11 +276,7 @@ func (m *Maintainer) settled(err error, done func() (bool, error)) error {
 
 // unlisted reports whether the newest state does not list a file of a date.
 func (m *Maintainer) unlisted(date, path string) (bool, error) {
-	d, err := m.state.load(m.root, date)
-	if err != nil {
-		return false, err
-	}
-	files, err := d.manifest.allFiles(m.root)
+	_, files, err := m.state.loadFiles(m.root, date)
 	if err != nil {
 		return false, err
 	}
@@ -329,16 +296,11 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 	if len(dates) == 0 {
 		return nil, nil
 	}
-	m.unsettled = false
 	now := m.opts.Now()
-	err = m.publish(now, func(t *commit, next *state) error {
+	err = m.publishSettled(now, func(t *commit, next *state) error {
 		var taken []string
 		for _, d := range dates {
-			before, err := next.load(m.root, d.Date)
-			if err != nil {
-				return err
-			}
-			files, err := before.manifest.allFiles(m.root)
+			before, files, err := next.loadFiles(m.root, d.Date)
 			if err != nil {
 				return err
 			}
@@ -361,12 +323,10 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 			if err != nil {
 				return &warehouse.Error{Op: "drop", Path: m.path(warehouse.DatePrefix + d.Date), Err: err}
 			}
-			next.floor = max(next.floor, day.AddDate(0, 0, 1).Format(warehouse.DateLayout))
+			next.Floor = max(next.Floor, day.AddDate(0, 0, 1).Format(warehouse.DateLayout))
 		}
 		return t.doom(next, now.Add(m.grace(next)), taken)
-	})
-	// The writer may list a date without files again.
-	err = m.settled(err, func() (bool, error) {
+	}, func() (bool, error) { // the writer may list a date without files again
 		return len(gone) == 0 || slices.ContainsFunc(gone, func(d Date) bool {
 			_, listed := m.state.find(d.Date)
 			return !listed
@@ -383,21 +343,21 @@ func (t *commit) doom(next *state, due time.Time, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
-	name := fmt.Sprintf("removed-%012d.json", next.generation)
+	name := fmt.Sprintf("removed-%012d.json", next.Generation)
 	sum, err := t.writeManifest(name, &removedFiles{Schema: parquet.SchemaVersion, Files: files})
 	if err != nil {
 		return err
 	}
-	next.removed = append(next.removed, removedRef{Manifest: name, Checksum: sum, Due: due.UTC()})
+	next.Removed = append(next.Removed, removedRef{Manifest: name, Checksum: sum, Due: due.UTC()})
 	return nil
 }
 
 // remember, rememberMax and grace are the larger of what the writer says and what is set here.
-func (m *Maintainer) remember(s *state) time.Duration { return max(s.remember, m.opts.RememberFor) }
+func (m *Maintainer) remember(s *state) time.Duration { return max(s.Remember, m.opts.RememberFor) }
 
-func (m *Maintainer) rememberMax(s *state) int { return max(s.rememberMax, m.opts.RememberMax) }
+func (m *Maintainer) rememberMax(s *state) int { return max(s.RememberMax, m.opts.RememberMax) }
 
-func (m *Maintainer) grace(s *state) time.Duration { return max(s.grace, m.opts.Grace) }
+func (m *Maintainer) grace(s *state) time.Duration { return max(s.Grace, m.opts.Grace) }
 
 // below is a path as manifests spell it.
 func (m *Maintainer) below(path string) string {
@@ -405,7 +365,7 @@ func (m *Maintainer) below(path string) string {
 	if err != nil {
 		return path
 	}
-	return strings.ReplaceAll(rel, string(filepath.Separator), "/")
+	return filepath.ToSlash(rel)
 }
 
 // Size tells how many bytes the files take that count, and how many those that
@@ -414,7 +374,7 @@ func (m *Maintainer) Size() (counting, doomed int64, err error) {
 	if err := m.refresh(); err != nil {
 		return 0, 0, err
 	}
-	for _, r := range m.state.removed {
+	for _, r := range m.state.Removed {
 		files, err := m.readRemoved(r)
 		if err != nil {
 			return 0, 0, err

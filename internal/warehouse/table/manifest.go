@@ -177,6 +177,16 @@ func readDate(root string, ref dateRef) (*dateManifest, error) {
 	return &m, nil
 }
 
+// readFiles reads the manifest of a date and lists its files.
+func readFiles(root string, ref dateRef) (*dateManifest, []fileEntry, error) {
+	m, err := readDate(root, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := m.allFiles(root)
+	return m, files, err
+}
+
 // allFiles lists the files of a date, oldest commit first.
 func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
 	var files []fileEntry
@@ -240,14 +250,19 @@ func (m *dateManifest) onDisk(root string) ([]fileEntry, error) {
 
 // count sums up the files of a date.
 func (r *dateRef) count(files []fileEntry, sums *sumsEntry) {
-	r.Files, r.Rows, r.Bytes, r.SumsBytes = len(files), 0, 0, 0
-	for _, f := range files {
-		r.Rows += f.Rows
-		r.Bytes += f.Bytes
+	r.Files, r.Rows, r.Bytes, r.SumsBytes = 0, 0, 0, 0
+	for i := range files {
+		r.addFile(&files[i])
 	}
 	if sums != nil {
 		r.SumsBytes = sums.Bytes
 	}
+}
+
+func (r *dateRef) addFile(f *fileEntry) {
+	r.Files++
+	r.Rows += f.Rows
+	r.Bytes += f.Bytes
 }
 
 // isFileOf reports whether a path is that of a file of a date.

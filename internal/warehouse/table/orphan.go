@@ -130,12 +130,7 @@ func itemsOfWrite(g *parquet.WriteGroup) (warehouse.IDSet, error) {
 
 // complete reports whether all files that were written together are there.
 func complete(g *parquet.WriteGroup, name string, present map[string]bool) bool {
-	for _, f := range g.Files {
-		if !present[f] {
-			return false
-		}
-	}
-	return slices.Contains(g.Files, name)
+	return slices.Contains(g.Files, name) && !slices.ContainsFunc(g.Files, func(f string) bool { return !present[f] })
 }
 
 // describe makes the entry of a file from the file itself.

@@ -54,7 +54,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		}
 		// Somebody else's file must not use the numbers up. Its own one is left alone
 		// when the writer gets there.
-		if a.addWrite(g, now) && o.sequence-w.state.sequence <= maxAhead {
+		if a.addWrite(g, now) && o.sequence-w.state.Sequence <= maxAhead {
 			w.sequence = max(w.sequence, o.sequence)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *orphanRecovery) known(id string) bool { return a.seen.Has(id) || a.w.Co
 
 // addWrite decides about the files of one write, and reports whether it took items of them.
 func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
-	floor := warehouse.DayStart(a.w.state.floor)
+	floor := warehouse.DayStart(a.w.state.Floor)
 	whole := true // all its rows may count
 	for i := range g.files {
 		g.files[i].Committed = now.UTC()

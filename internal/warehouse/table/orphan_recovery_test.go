@@ -202,8 +202,8 @@ func TestStrayNamesHarmNobody(t *testing.T) {
 			all = append(all, item(id, noon, 2))
 			write(t, w, all[len(all)-1])
 			wantStored(t, name+" and "+id, root, all...)
-			if w.state.sequence != int64(len(all)) {
-				t.Errorf("%s: file %d is the last of %d", name, w.state.sequence, len(all))
+			if w.state.Sequence != int64(len(all)) {
+				t.Errorf("%s: file %d is the last of %d", name, w.state.Sequence, len(all))
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 	write(t, w, b)
 	wantStored(t, "with taken names", root, a, b)
-	if w.state.sequence != 4 {
-		t.Errorf("the last file is %d", w.state.sequence)
+	if w.state.Sequence != 4 {
+		t.Errorf("the last file is %d", w.state.Sequence)
 	}
 }

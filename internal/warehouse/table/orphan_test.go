@@ -137,8 +137,8 @@ func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	w = openWriter(t, root, Options{})
-	if w.state.sequence != 4 {
-		t.Errorf("the last file is %d, want the last attempt", w.state.sequence)
+	if w.state.Sequence != 4 {
+		t.Errorf("the last file is %d, want the last attempt", w.state.Sequence)
 	}
 	wantStored(t, "adopted", root, item("before-1", noon, 2), item("a-1", noon, 3))
 }

@@ -14,21 +14,17 @@ import (
 // Without rows there is none, and the one before stays. The file is of KindPreaggregated.
 func (m *Maintainer) AddPreaggregated(ctx context.Context, date string, of []parquet.File, o Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error) {
 	o.Kind = KindPreaggregated
-	return m.make(ctx, date, of, o, func(s *parquet.Stream) error { return produce(s.AddRow) }, m.publishPreaggregated)
-}
-
-// publishPreaggregated puts a file of sums next to the files that it is of.
-func (m *Maintainer) publishPreaggregated(date string, of []parquet.File, made fileEntry) error {
-	if made.Rows == 0 {
-		return nil
-	}
-	return m.setSums(date, of, made)
+	return m.make(ctx, date, of, o, func(s *parquet.Stream) error { return produce(s.AddRow) }, func(date string, of []parquet.File, made fileEntry) error {
+		if made.Rows == 0 {
+			return nil
+		}
+		return m.setSums(date, of, made)
+	})
 }
 
 // WithoutSums notes that sums of these files of a date are not worth keeping, until the first
 // of them goes. Sums that the date had are taken out.
 func (m *Maintainer) WithoutSums(date string, of []parquet.File) error {
-	m.unsettled = false // the commit begins by reading what counts
 	return m.setSums(date, of, fileEntry{})
 }
 
@@ -39,12 +35,8 @@ func (m *Maintainer) setSums(date string, of []parquet.File, made fileEntry) err
 	}
 	now := m.opts.Now()
 	sums.Committed = now.UTC()
-	err := m.publish(now, func(t *commit, next *state) error {
-		before, err := next.load(m.root, date)
-		if err != nil {
-			return err
-		}
-		files, err := before.manifest.allFiles(m.root)
+	return m.publishSettled(now, func(t *commit, next *state) error {
+		before, files, err := next.loadFiles(m.root, date)
 		if err != nil {
 			return err
 		}
@@ -60,8 +52,7 @@ func (m *Maintainer) setSums(date string, of []parquet.File, made fileEntry) err
 		}
 		ref.count(files, sums)
 		return t.setDate(next, before, ref, manifest)
-	})
-	return m.settled(err, func() (bool, error) {
+	}, func() (bool, error) {
 		d, err := m.state.load(m.root, date)
 		return err == nil && d.manifest.Sums != nil && d.manifest.Sums.Path == made.Path && slices.Equal(d.manifest.Sums.Of, sums.Of), err
 	})
@@ -69,9 +60,8 @@ func (m *Maintainer) setSums(date string, of []parquet.File, made fileEntry) err
 
 // DropSums takes out the rollups of the files of dates, in one commit.
 func (m *Maintainer) DropSums(dates []Date) error {
-	m.unsettled = false // the commit begins by reading what counts
 	now := m.opts.Now()
-	err := m.publish(now, func(t *commit, next *state) error {
+	return m.publishSettled(now, func(t *commit, next *state) error {
 		var taken []string
 		for _, d := range dates {
 			before, err := next.load(m.root, d.Date)
@@ -89,8 +79,7 @@ func (m *Maintainer) DropSums(dates []Date) error {
 			}
 		}
 		return t.doom(next, now.Add(m.grace(next)), taken)
-	})
-	return m.settled(err, func() (bool, error) {
+	}, func() (bool, error) {
 		for _, d := range dates {
 			now, err := m.state.load(m.root, d.Date)
 			if err != nil || now.manifest.Sums.kept() {

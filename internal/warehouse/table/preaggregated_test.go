@@ -287,7 +287,7 @@ func TestSumsOfUnknownOutcome(t *testing.T) {
 func rewriteDate(t *testing.T, m *Maintainer, change func(map[string]any)) {
 	t.Helper()
 	err := m.publish(noon, func(c *commit, next *state) error {
-		before, err := next.load(m.root, next.dates[0].Date)
+		before, err := next.load(m.root, next.Dates[0].Date)
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 	if err != nil {
 		return err
 	}
-	r.common = max(r.common, t.state.common)
+	r.common = max(r.common, t.state.Common)
 	r.checksums = map[string]string{}
 	for _, o := range r.theirs.Objects {
 		r.checksums[o.Path] = o.Checksum
@@ -79,10 +79,10 @@ func (r *rebase) apply(t *commit, next *state) error {
 			return warehouse.DiskError("remove", t.path(p), err)
 		}
 	}
-	next.sequence = max(next.sequence, g.Sequence)
+	next.Sequence = max(next.Sequence, g.Sequence)
 	next.say(&t.opts)
-	next.floor, next.common = max(next.floor, g.Floor), g.Sequence
-	next.dates, next.removed, next.loaded = nil, nil, nil
+	next.Floor, next.Common = max(next.Floor, g.Floor), g.Sequence
+	next.Dates, next.Removed, next.loaded = nil, nil, nil
 	for i, ref := range g.Removed {
 		if err := r.removed(t, next, ref, i); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 // that nothing leads to afterwards.
 func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err error) {
 	listed = map[string]bool{}
-	for _, ref := range t.state.dates {
+	for _, ref := range t.state.Dates {
 		m, err := readDate(t.root, ref)
 		if err != nil {
 			return nil, err
@@ -137,7 +137,7 @@ func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err 
 			}
 		}
 	}
-	for _, ref := range t.state.removed {
+	for _, ref := range t.state.Removed {
 		files, err := t.readRemoved(ref)
 		if err != nil {
 			return nil, err
@@ -162,12 +162,12 @@ func (r *rebase) removed(t *commit, next *state, ref removedRef, number int) err
 	if err := readManifest(r.from, ref.Manifest, ref.Checksum, &list); err != nil {
 		return err
 	}
-	ref.Manifest = fmt.Sprintf("removed.%d-%012d.json", number, next.generation)
+	ref.Manifest = fmt.Sprintf("removed.%d-%012d.json", number, next.Generation)
 	var err error
 	if ref.Checksum, err = t.writeManifest(ref.Manifest, &list); err != nil {
 		return err
 	}
-	next.removed = append(next.removed, ref)
+	next.Removed = append(next.Removed, ref)
 	return nil
 }
 
@@ -176,13 +176,11 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 	m := &dateManifest{Schema: parquet.SchemaVersion, Date: ref.Date}
 	var files []fileEntry
 	if ref.Manifest != "" {
-		old, err := readDate(r.from, ref)
+		old, theirs, err := readFiles(r.from, ref)
 		if err != nil {
 			return err
 		}
-		if files, err = old.allFiles(r.from); err != nil {
-			return err
-		}
+		files = theirs
 		m.Settled, m.Sums = old.Settled, old.preaggregated(files)
 	}
 	for _, f := range r.later {
@@ -190,9 +188,7 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 			continue
 		}
 		files = append(files, f)
-		ref.Files++
-		ref.Rows += f.Rows
-		ref.Bytes += f.Bytes
+		ref.addFile(&f)
 		if f.Committed.After(ref.LastCommitted) {
 			ref.LastCommitted = f.Committed
 		}
@@ -200,12 +196,5 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 	if m.Sums == nil {
 		ref.SumsBytes = 0
 	}
-	for n := 0; len(files) > filesPerPart; n++ {
-		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
-			return err
-		}
-		files = files[filesPerPart:]
-	}
-	m.Files = files
-	return t.setDate(next, dateState{}, ref, m)
+	return t.setFiles(next, dateState{}, ref, m, files)
 }

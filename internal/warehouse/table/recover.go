@@ -30,7 +30,7 @@ func (w *Writer) recover() error {
 	}
 	now := w.opts.Now()
 	for range adoptions {
-		orphans, err := w.scanLocked(now)
+		orphans, err := w.scan(now)
 		if err != nil {
 			return err
 		}
@@ -124,11 +124,7 @@ func (w *Writer) loadIDs(g *generation) error {
 		if ref.LastCommitted.Before(since) {
 			continue
 		}
-		m, err := readDate(w.root, ref)
-		if err != nil {
-			return err
-		}
-		files, err := m.allFiles(w.root)
+		m, files, err := readFiles(w.root, ref)
 		if err != nil {
 			return err
 		}
@@ -153,9 +149,11 @@ type orphan struct {
 	sequence int64
 }
 
-// scanLocked scans while nobody commits, so that what the newest generation does
-// not lead to is nobody's.
-func (w *Writer) scanLocked(now time.Time) ([]orphan, error) {
+// scan goes through the directory: it deletes unfinished files, finds orphans
+// and dooms what the current generation doesn't lead to. Files of maintenance it
+// leaves to a Maintainer. Nobody commits meanwhile, so that what the newest generation
+// does not lead to is nobody's.
+func (w *Writer) scan(now time.Time) ([]orphan, error) {
 	held, err := warehouse.LockCommit(w.root, commitLock)
 	if err != nil {
 		return nil, err
@@ -164,47 +162,13 @@ func (w *Writer) scanLocked(now time.Time) ([]orphan, error) {
 	if err := w.refresh(); err != nil {
 		return nil, err
 	}
-	return w.scan(now)
-}
-
-// scan goes through the directory: it deletes unfinished files, finds orphans
-// and dooms what the current generation doesn't lead to. Files of maintenance it
-// leaves to a Maintainer.
-func (w *Writer) scan(now time.Time) ([]orphan, error) {
-	named := map[string]bool{}
-	if w.state.generation > 0 {
-		named[generationName(w.state.generation)] = true
-	}
-	for _, r := range w.state.removed {
-		files, err := w.readRemoved(r)
-		if err != nil {
-			return nil, err
-		}
-		named[r.Manifest] = true
-		for _, f := range files {
-			named[f] = true // maintenance deletes them when their grace is over
-		}
+	named, err := w.named()
+	if err != nil {
+		return nil, err
 	}
 	// Not the writer's own: an earlier look may have raised it to what it found.
-	committed := w.state.sequence
+	committed := w.state.Sequence
 	var orphans []orphan
-	for _, ref := range w.state.dates {
-		m, err := readDate(w.root, ref)
-		if err != nil {
-			return nil, err
-		}
-		files, err := m.allFiles(w.root)
-		if err != nil {
-			return nil, err
-		}
-		named[ref.Manifest] = true
-		for _, p := range m.Parts {
-			named[p.Manifest] = true
-		}
-		for _, f := range files {
-			named[f.Path] = true
-		}
-	}
 	entries, err := os.ReadDir(w.root)
 	if err != nil {
 		return nil, warehouse.DiskError("list", w.root, err)
@@ -243,7 +207,7 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 		name := e.Name()
 		switch {
 		case !strings.HasSuffix(name, ".json") || named[name]:
-		case generationOf(name) > w.state.generation:
+		case generationOf(name) > w.state.Generation:
 			// Of a commit that came to nothing: another one may use the name.
 			_ = w.opts.disk.remove(w.path(manifestDir, name))
 		default:

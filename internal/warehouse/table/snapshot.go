@@ -143,11 +143,7 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 	}
 	s := &Snapshot{Root: root, Generation: g.Generation, Committed: g.Committed, Damaged: map[string]error{}}
 	for _, ref := range g.Dates {
-		var entries []fileEntry
-		m, err := readDate(root, ref)
-		if err == nil {
-			entries, err = m.allFiles(root)
-		}
+		m, entries, err := readFiles(root, ref)
 		if errors.Is(err, warehouse.ErrCorrupt) {
 			s.Damaged[ref.Date] = err
 			continue
@@ -202,19 +198,6 @@ func (e *sumsEntry) sums(root, date string) *Sums {
 		s.Of = append(s.Of, filepath.Join(root, filepath.FromSlash(path)))
 	}
 	return s
-}
-
-// Select lists the files that may hold rows that started in [from, to). A zero
-// time leaves that side open.
-func (s *Snapshot) Select(from, to time.Time) []parquet.File {
-	var files []parquet.File
-	for _, f := range s.Files {
-		if !from.IsZero() && f.MaxStartNS < from.UnixNano() || !to.IsZero() && f.MinStartNS >= to.UnixNano() {
-			continue
-		}
-		files = append(files, f)
-	}
-	return files
 }
 
 // Rows tells how many rows the snapshot holds.

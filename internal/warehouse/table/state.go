@@ -19,18 +19,10 @@ const datesInMemory = 48
 
 // state is what CURRENT leads to, as far as a writer needs it.
 type state struct {
-	generation  int64
-	checksum    string // of the generation
-	sequence    int64
-	common      int64
-	floor       string
-	remember    time.Duration
-	rememberMax int
-	grace       time.Duration
-	removed     []removedRef
-	dates       []dateRef // sorted
-	loaded      map[string]dateState
-	dirs        map[string]bool // known to exist and to be durable
+	generation
+	checksum string // of the generation
+	loaded   map[string]dateState
+	dirs     map[string]bool // known to exist and to be durable
 }
 
 type dateState struct {
@@ -40,16 +32,14 @@ type dateState struct {
 
 func (s *state) clone() *state {
 	c := *s
-	c.dates, c.loaded, c.removed = slices.Clone(s.dates), maps.Clone(s.loaded), slices.Clone(s.removed)
+	c.Dates, c.loaded, c.Removed = slices.Clone(s.Dates), maps.Clone(s.loaded), slices.Clone(s.Removed)
 	return &c
 }
 
 // say notes what maintenance must know of a writer's options.
 func (s *state) say(o *Options) {
-	s.remember, s.rememberMax, s.grace = o.RememberFor, o.RememberMax, o.Grace
+	s.Remember, s.RememberMax, s.Grace = o.RememberFor, o.RememberMax, o.Grace
 }
-
-func (s *state) hasDir(dir string) bool { return s.dirs[dir] }
 
 func (s *state) addDir(dir string) {
 	if s.dirs == nil || len(s.dirs) >= datesInMemory {
@@ -59,31 +49,41 @@ func (s *state) addDir(dir string) {
 }
 
 func (s *state) find(date string) (int, bool) {
-	return slices.BinarySearchFunc(s.dates, date, func(r dateRef, date string) int { return strings.Compare(r.Date, date) })
+	return slices.BinarySearchFunc(s.Dates, date, func(r dateRef, date string) int { return strings.Compare(r.Date, date) })
 }
 
 // load is the manifest of a date, empty if it has none yet.
 func (s *state) load(root, date string) (dateState, error) {
 	d := dateState{ref: dateRef{Date: date}, manifest: &dateManifest{Schema: parquet.SchemaVersion, Date: date}}
 	if i, ok := s.find(date); ok {
-		if d, ok := s.loaded[date]; ok && d.ref.Manifest == s.dates[i].Manifest && d.ref.Checksum == s.dates[i].Checksum {
+		if d, ok := s.loaded[date]; ok && d.ref.Manifest == s.Dates[i].Manifest && d.ref.Checksum == s.Dates[i].Checksum {
 			return d, nil
 		}
-		m, err := readDate(root, s.dates[i])
+		m, err := readDate(root, s.Dates[i])
 		if err != nil {
 			return dateState{}, err
 		}
-		d = dateState{ref: s.dates[i], manifest: m}
+		d = dateState{ref: s.Dates[i], manifest: m}
 	}
 	return d, nil
+}
+
+// loadFiles also lists the files of the date.
+func (s *state) loadFiles(root, date string) (dateState, []fileEntry, error) {
+	d, err := s.load(root, date)
+	if err != nil {
+		return d, nil, err
+	}
+	files, err := d.manifest.allFiles(root)
+	return d, files, err
 }
 
 func (s *state) set(d dateState) {
 	i, ok := s.find(d.ref.Date)
 	if ok {
-		s.dates[i] = d.ref
+		s.Dates[i] = d.ref
 	} else {
-		s.dates = slices.Insert(s.dates, i, d.ref)
+		s.Dates = slices.Insert(s.Dates, i, d.ref)
 	}
 	if s.loaded == nil || len(s.loaded) >= datesInMemory && s.loaded[d.ref.Date].manifest == nil {
 		s.loaded = map[string]dateState{}
@@ -94,14 +94,14 @@ func (s *state) set(d dateState) {
 // drop takes a date out.
 func (s *state) drop(date string) {
 	if i, ok := s.find(date); ok {
-		s.dates = slices.Delete(s.dates, i, i+1)
+		s.Dates = slices.Delete(s.Dates, i, i+1)
 	}
 	delete(s.loaded, date)
 }
 
 // bytes is the size of all files that count.
 func (s *state) bytes() (n int64) {
-	for _, d := range s.dates {
+	for _, d := range s.Dates {
 		n += d.Bytes
 	}
 	return n
@@ -110,17 +110,16 @@ func (s *state) bytes() (n int64) {
 // sumsBytes is the size of the rollups. The writer's limit is not about these:
 // no row is refused for what rows can do without.
 func (s *state) sumsBytes() (n int64) {
-	for _, d := range s.dates {
+	for _, d := range s.Dates {
 		n += d.SumsBytes
 	}
 	return n
 }
 
 func (s *state) encode(now time.Time) *generation {
-	return &generation{
-		Schema: parquet.SchemaVersion, Generation: s.generation, Sequence: s.sequence, Committed: now.UTC(),
-		Common: s.common, Floor: s.floor, Remember: s.remember, RememberMax: s.rememberMax, Grace: s.grace, Dates: s.dates, Removed: s.removed,
-	}
+	g := s.generation
+	g.Schema, g.Committed = parquet.SchemaVersion, now.UTC()
+	return &g
 }
 
 // clone copies the lists, so that a failed commit leaves the old ones alone.

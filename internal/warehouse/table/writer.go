@@ -82,7 +82,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	}
 	now := w.opts.Now()
 	for {
-		w.intake.SetFloor(w.state.floor)
+		w.intake.SetFloor(w.state.Floor)
 		b, res, refused := w.intake.Gather(items)
 		if len(b.Rows) > 0 {
 			err := w.checkDiskLimit()
@@ -96,11 +96,11 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 				w.doubtful = b.IDs
 			}
 			if err != nil {
-				return warehouse.Result{Generation: w.state.generation}, err
+				return warehouse.Result{Generation: w.state.Generation}, err
 			}
 		}
 		w.intake.Remember(b.IDs, now)
-		res.Generation = w.state.generation
+		res.Generation = w.state.Generation
 		return res, multierr.Combine(refused...)
 	}
 }
