@@ -109,12 +109,12 @@ func (b *block) addColumn(c *columns.Column, intern func(string) string) {
 		v, field := &idVector{size: 8}, columns.FieldOf[[8]byte](c.Name)
 		add(v, func(i int, r *methodspan.Row) { v.get(i, field.At(unsafe.Pointer(r))[:]) })
 	case reflect.TypeFor[methodspan.Histogram]():
-		bins, counts, field := &listVector[int64]{page: longsOf}, &listVector[float64]{page: doublesOf}, columns.FieldOf[methodspan.Histogram](c.Name)
+		bins, counts, field := &listVector[int64]{page: inLists(longsOf)}, &listVector[float64]{page: inLists(doublesOf)}, columns.FieldOf[methodspan.Histogram](c.Name)
 		add(bins, func(i int, r *methodspan.Row) { *field.At(unsafe.Pointer(r)) = histogramOf(bins, counts, i) })
 		add(counts, nil)
 		b.nameElements(c)
 	case reflect.TypeFor[[]methodspan.Stat]():
-		names, values, field := &nameListVector{}, &listVector[float64]{page: doublesOf}, columns.FieldOf[[]methodspan.Stat](c.Name)
+		names, values, field := &listVector[string]{page: textsOf}, &listVector[float64]{page: inLists(doublesOf)}, columns.FieldOf[[]methodspan.Stat](c.Name)
 		add(names, func(i int, r *methodspan.Row) {
 			if stats := statsOf(names, values, i); len(stats) > 0 {
 				*field.At(unsafe.Pointer(processOf(r))) = stats
@@ -279,7 +279,7 @@ func (b *block) endOf(i int) int64 {
 	return b.start.value(i) + b.wall.value(i)
 }
 
-func statsOf(names *nameListVector, values *listVector[float64], row int) (stats []methodspan.Stat) {
+func statsOf(names *listVector[string], values *listVector[float64], row int) (stats []methodspan.Stat) {
 	of := values.get(row)
 	for i, name := range names.get(row) {
 		if i < len(of) {
@@ -338,65 +338,4 @@ func (b *block) numberResources() {
 		}
 		b.resourceAt.appendNumber(n)
 	}
-}
-
-// nameListVector holds the names of the elements of a list.
-type nameListVector struct {
-	rows  int
-	lists [][]string // of the rows; empty if none has any
-}
-
-func (v *nameListVector) empty() bool { return len(v.lists) == 0 }
-
-func (v *nameListVector) count() int { return v.rows }
-
-func (v *nameListVector) reset() { v.rows, v.lists = 0, v.lists[:0] }
-
-func (v *nameListVector) get(row int) []string {
-	if len(v.lists) == 0 {
-		return nil
-	}
-	return v.lists[row]
-}
-
-func (v *nameListVector) readPage(page pq.Page, defs []byte) error {
-	n := int(page.NumRows())
-	if len(v.lists) == 0 && !known(page) {
-		v.rows += n
-		return nil
-	}
-	for len(v.lists) < v.rows {
-		v.lists = append(v.lists, nil)
-	}
-	v.rows += n
-	var values nameVector
-	if page.Dictionary() != nil {
-		return fmt.Errorf("lists are in a dictionary")
-	}
-	if err := values.texts(page.Data()); err != nil {
-		return err
-	}
-	reps := page.RepetitionLevels()
-	if len(reps) != len(defs) {
-		return errShort
-	}
-	at := 0
-	for i, r := range reps {
-		if r == 0 {
-			v.lists = append(v.lists, nil)
-		}
-		if defs[i] < 2 {
-			continue
-		}
-		if at >= len(values.values) || len(v.lists) == 0 {
-			return errShort
-		}
-		last := &v.lists[len(v.lists)-1]
-		*last = append(*last, values.values[at])
-		at++
-	}
-	if len(v.lists) != v.rows {
-		return errShort
-	}
-	return nil
 }

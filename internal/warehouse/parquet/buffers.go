@@ -10,7 +10,6 @@ type buffers struct {
 	bytes   [][]byte
 	known   [][]bool
 	names   [][]string
-	lists   [][][]string
 }
 
 // keptBuffers are how many of a kind are kept.
@@ -45,11 +44,11 @@ func (v *nameVector) giveBack(b *buffers) {
 }
 
 func (v *numberVector[T]) borrow(b *buffers) {
-	v.values, v.has = borrowBuffer(numbersOf[T](b)), borrowBuffer(&b.known)
+	v.values, v.has = borrowBuffer(valuesOf[T](b)), borrowBuffer(&b.known)
 }
 
 func (v *numberVector[T]) giveBack(b *buffers) {
-	v.rows, v.same, v.values, v.has = 0, false, freeBuffer(numbersOf[T](b), v.values), freeBuffer(&b.known, v.has)
+	v.rows, v.same, v.values, v.has = 0, false, freeBuffer(valuesOf[T](b), v.values), freeBuffer(&b.known, v.has)
 }
 
 func (v *idVector) borrow(b *buffers) { v.values = borrowBuffer(&b.bytes) }
@@ -57,25 +56,22 @@ func (v *idVector) borrow(b *buffers) { v.values = borrowBuffer(&b.bytes) }
 func (v *idVector) giveBack(b *buffers) { v.rows, v.values = 0, freeBuffer(&b.bytes, v.values) }
 
 func (v *listVector[T]) borrow(b *buffers) {
-	v.ends, v.values = borrowBuffer(&b.places), borrowBuffer(numbersOf[T](b))
+	v.ends, v.values = borrowBuffer(&b.places), borrowBuffer(valuesOf[T](b))
 }
 
 func (v *listVector[T]) giveBack(b *buffers) {
-	v.rows, v.ends, v.values = 0, freeBuffer(&b.places, v.ends), freeBuffer(numbersOf[T](b), v.values)
+	clear(v.values) // let go of the names
+	v.rows, v.ends, v.values = 0, freeBuffer(&b.places, v.ends), freeBuffer(valuesOf[T](b), v.values)
 }
 
-func (v *nameListVector) borrow(b *buffers) { v.lists = borrowBuffer(&b.lists) }
-
-func (v *nameListVector) giveBack(b *buffers) {
-	clear(v.lists)
-	v.rows, v.lists = 0, freeBuffer(&b.lists, v.lists)
-}
-
-func numbersOf[T int64 | float64](b *buffers) *[][]T {
+func valuesOf[T element](b *buffers) *[][]T {
 	if longs, ok := any(&b.longs).(*[][]T); ok {
 		return longs
 	}
-	return any(&b.doubles).(*[][]T)
+	if doubles, ok := any(&b.doubles).(*[][]T); ok {
+		return doubles
+	}
+	return any(&b.names).(*[][]T)
 }
 
 func (c *dictColumn[K]) forget() { c.rows.each = nil }

@@ -28,11 +28,9 @@ func (c *listColumn) begin(count int) {
 	c.n++
 }
 
-func (c *listColumn) none() { c.n++ }
-
 func (c *listColumn) beginAny(count int) {
 	if count == 0 {
-		c.none()
+		c.n++
 	} else {
 		c.begin(count)
 	}

@@ -28,9 +28,11 @@ func (c *timeColumn) appendTime(v int64) {
 	c.n++
 }
 
-func (c *timeColumn) addNull() {
-	c.n++
-	c.nulls++
+func (c *timeColumn) addNull() { c.addNulls(1) }
+
+func (c *timeColumn) addNulls(n int) {
+	c.n += n
+	c.nulls += n
 }
 
 // grown is s with zeros at the end, n long.

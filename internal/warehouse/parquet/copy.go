@@ -83,7 +83,7 @@ func sameName(from []*nameVector) (string, bool) {
 func (c *copier) times(to *timeColumn, leaf int) {
 	from, known := vectorsOf[*longs](c, leaf)
 	if !known && !to.required {
-		to.n, to.nulls = to.n+len(c.picks), to.nulls+len(c.picks)
+		to.addNulls(len(c.picks))
 		return
 	}
 	for _, p := range c.picks {
@@ -113,7 +113,7 @@ func (c *copier) ends(t *table) {
 func (c *copier) maxima(to *timeColumn, leaf, measuredLeaf, sumLeaf int) {
 	from, known := vectorsOf[*longs](c, leaf)
 	if !known {
-		to.n, to.nulls = to.n+len(c.picks), to.nulls+len(c.picks)
+		to.addNulls(len(c.picks))
 		return
 	}
 	measured, _ := vectorsOf[*longs](c, measuredLeaf)
@@ -200,47 +200,18 @@ func (c *copier) sparse(to *sparseColumn, leaf int) {
 	to.rows.addSame(null, len(c.picks))
 }
 
-func (c *copier) bins(to *listColumn, leaf int) {
-	from, known := vectorsOf[*listVector[int64]](c, leaf)
+// copyLists copies one field of the elements of lists.
+func copyLists[T element](c *copier, to *listColumn, leaf int, add func(T)) {
+	from, known := vectorsOf[*listVector[T]](c, leaf)
 	if !known {
 		to.n += len(c.picks)
 		return
 	}
 	for _, p := range c.picks {
-		bins := from[p.part].get(int(p.row))
-		to.beginAny(len(bins))
-		for _, bin := range bins {
-			to.addInt(int32(bin))
-		}
-	}
-}
-
-func (c *copier) weights(to *listColumn, leaf int) {
-	from, known := vectorsOf[*listVector[float64]](c, leaf)
-	if !known {
-		to.n += len(c.picks)
-		return
-	}
-	for _, p := range c.picks {
-		weights := from[p.part].get(int(p.row))
-		to.beginAny(len(weights))
-		for _, n := range weights {
-			to.addDouble(n)
-		}
-	}
-}
-
-func (c *copier) texts(to *listColumn, leaf int) {
-	from, known := vectorsOf[*nameListVector](c, leaf)
-	if !known {
-		to.n += len(c.picks)
-		return
-	}
-	for _, p := range c.picks {
-		texts := from[p.part].get(int(p.row))
-		to.beginAny(len(texts))
-		for _, text := range texts {
-			to.addString(text)
+		elements := from[p.part].get(int(p.row))
+		to.beginAny(len(elements))
+		for _, e := range elements {
+			add(e)
 		}
 	}
 }

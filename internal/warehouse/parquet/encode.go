@@ -135,7 +135,7 @@ func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup)
 	err := f.finish()
 	return Summary{
 		Rows: int64(len(rows)), MinStartNS: slices.Min(starts), MaxStartNS: slices.Max(starts),
-		Bytes: out.n, GroupBytes: f.groupBytes(), Checksum: formatChecksum(out.sum),
+		Bytes: out.n, GroupBytes: largestGroups(f.meta.RowGroups), Checksum: formatChecksum(out.sum),
 	}, err
 }
 
@@ -233,8 +233,6 @@ func (f *fileEncoder) note(g *format.RowGroup) {
 	f.meta.RowGroups = append(f.meta.RowGroups, *g)
 	f.meta.NumRows += g.NumRows
 }
-
-func (f *fileEncoder) groupBytes() int64 { return largestGroups(f.meta.RowGroups) }
 
 // largestGroups is how many bytes the largest row group has before compression, together with
 // the largest of counts, which is read next to it.

@@ -34,7 +34,11 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 			file, err = nil, fmt.Errorf("reading it panics: %v", p)
 		}
 	}()
-	if err := checkDescription(r, size); err != nil {
+	footer, err := readFooter(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := checkThrift(footer[:len(footer)-footerEnd]); err != nil {
 		return nil, err
 	}
 	file, err = pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true), pq.ReadBufferSize(256<<10))
@@ -67,25 +71,27 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	return file, nil
 }
 
-// checkDescription skims the footer.
-func checkDescription(r io.ReaderAt, size int64) error {
-	var end [8]byte
-	if size < int64(len(magic)+len(end)) {
-		return errors.New("it is too short for a file of Parquet")
+// footerEnd is how much follows a footer: its length and the magic.
+const footerEnd = 8
+
+// readFooter reads the footer of a file and what follows it.
+func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
+	var end [footerEnd]byte
+	if size < int64(len(magic)+footerEnd) {
+		return nil, errors.New("it is too short for a file of Parquet")
 	}
-	if _, err := r.ReadAt(end[:], size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	if _, err := r.ReadAt(end[:], size-footerEnd); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
 	length := int64(binary.LittleEndian.Uint32(end[:]))
-	if string(end[4:]) != magic || length > size-int64(len(magic)+len(end)) {
-		return errors.New("it does not end as a file of Parquet does")
+	if string(end[4:]) != magic || length > size-int64(len(magic)+footerEnd) {
+		return nil, errors.New("it does not end as a file of Parquet does")
 	}
-	footer := make([]byte, length)
-	if _, err := r.ReadAt(footer, size-int64(len(end))-length); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	footer := make([]byte, length+footerEnd)
+	if _, err := r.ReadAt(footer, size-int64(len(footer))); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
-	_, err := checkThrift(footer)
-	return err
+	return footer, nil
 }
 
 // checkChunk looks at what a footer says of one column of a row group.

@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -49,7 +48,7 @@ func writeFooterSum(sum uint32, end []byte) error {
 // CheckFooterSum compares a file with the checksum in it, if it has one: files of earlier
 // programs have none.
 func CheckFooterSum(file []byte) error {
-	end, err := footerOf(file)
+	end, err := readFooter(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return err
 	}
@@ -64,17 +63,4 @@ func CheckFooterSum(file []byte) error {
 		return fmt.Errorf("its checksum is %s, and it was written with %q", formatChecksum(sum), want)
 	}
 	return nil
-}
-
-// footerOf is the footer of a file and what follows it.
-func footerOf(file []byte) ([]byte, error) {
-	const after = 4 + len(magic)
-	if len(file) < len(magic)+after || string(file[len(file)-len(magic):]) != magic {
-		return nil, errors.New("it does not end as a file of Parquet does")
-	}
-	length := int64(binary.LittleEndian.Uint32(file[len(file)-after:]))
-	if length > int64(len(file)-len(magic)-after) {
-		return nil, fmt.Errorf("a footer of %d bytes does not fit into it", length)
-	}
-	return file[int64(len(file)-after)-length:], nil
 }

@@ -35,7 +35,7 @@ func TestNamesLikeTheChecksum(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := file.Bytes()
-		end, err := footerOf(data)
+		end, err := readFooter(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			t.Fatal(err)
 		}

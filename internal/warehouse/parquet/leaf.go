@@ -34,7 +34,7 @@ type unit struct {
 
 // addColumn adds a column of rows by the type of the field that holds it.
 func (t *table) addColumn(c *columns.Column) {
-	known, part := c.Known(), c.Part()
+	part := c.Part()
 	i := len(t.leaves)
 	switch goType := c.GoType(); {
 	case goType == nil:
@@ -56,7 +56,7 @@ func (t *table) addColumn(c *columns.Column) {
 		t.leaves[i].leaves = 0
 		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { t.addEnd(r.StartNS, r.WallNS, r.EndNS, r.Measured > 0) }})
 	case goType == reflect.TypeFor[int64]() && c.Varies:
-		t.addTimes(c, known)
+		t.addTimes(c)
 	case c.Rare && goType == reflect.TypeFor[int64]():
 		addSparse(t, c, 8, (*sparseColumn).addLong)
 	case c.Rare && goType == reflect.TypeFor[float64]():
@@ -155,8 +155,8 @@ func (t *table) addOfResource(c *columns.Column) {
 }
 
 // addTimes adds a column of whole numbers that differ from row to row.
-func (t *table) addTimes(c *columns.Column, known func(*methodspan.Row) bool) {
-	to, field, i := &timeColumn{}, columns.FieldOf[int64](c.Name), len(t.leaves)
+func (t *table) addTimes(c *columns.Column) {
+	to, field, known, i := &timeColumn{}, columns.FieldOf[int64](c.Name), c.Known(), len(t.leaves)
 	addRow := func(r *methodspan.Row) {
 		if known(r) {
 			to.appendTime(*field.At(unsafe.Pointer(r)))
@@ -173,7 +173,7 @@ func (t *table) addTimes(c *columns.Column, known func(*methodspan.Row) bool) {
 	measured, sum := t.leafOf(of[0]), t.leafOf(of[1])
 	t.addLeaf(c.Name, to, func(copy *copier) { copy.maxima(to, i, measured, sum) })
 	t.leaves[i].paths = append(t.leaves[i].paths, of[:]...)
-	t.rare = append(t.rare, rareColumn{addRow, func(n int) { to.n, to.nulls = to.n+n, to.nulls+n }})
+	t.rare = append(t.rare, rareColumn{addRow, to.addNulls})
 	t.rareKnown = append(t.rareKnown, known)
 }
 
@@ -234,8 +234,8 @@ func (t *table) addHistograms(c *columns.Column) {
 		bins.addInt(b.Bin)
 		weights.addDouble(b.N)
 	})
-	t.leaves[i].copy = func(copy *copier) { copy.bins(bins, i) }
-	t.leaves[i+1].copy = func(copy *copier) { copy.weights(weights, i+1) }
+	t.leaves[i].copy = func(copy *copier) { copyLists(copy, bins, i, func(bin int64) { bins.addInt(int32(bin)) }) }
+	t.leaves[i+1].copy = func(copy *copier) { copyLists(copy, weights, i+1, weights.addDouble) }
 	t.bins = append(t.bins, bins)
 	t.rareLists = append(t.rareLists, field)
 }
@@ -251,8 +251,8 @@ func (t *table) addStats(c *columns.Column) {
 		names.addString(s.Name)
 		values.addDouble(s.Value)
 	})
-	t.leaves[i].copy = func(copy *copier) { copy.texts(names, i) }
-	t.leaves[i+1].copy = func(copy *copier) { copy.weights(values, i+1) }
+	t.leaves[i].copy = func(copy *copier) { copyLists(copy, names, i, names.addString) }
+	t.leaves[i+1].copy = func(copy *copier) { copyLists(copy, values, i+1, values.addDouble) }
 }
 
 // maximumOf are what the maxima follow from where there is one value.

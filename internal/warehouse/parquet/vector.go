@@ -15,16 +15,24 @@ import (
 // file does not have.
 type vector interface {
 	reset()
-	count() int  // of rows
-	empty() bool // no row has a value
-	// readPage adds the values of one page. defs tell which rows have a value; there
+	count() int    // of rows
+	addRows(n int) // without a value
+	empty() bool   // no row has a value
+	// readPage adds the values of one page of n rows. defs tell which rows have a value; there
 	// are none where all have.
-	readPage(page pq.Page, defs []byte) error
+	readPage(page pq.Page, n int, defs []byte) error
 	// borrow and giveBack take and leave the buffers, of a vector that is needed for
 	// a while only.
 	borrow(*buffers)
 	giveBack(*buffers)
 }
+
+// rowCount is how many rows a vector has.
+type rowCount struct{ rows int }
+
+func (c *rowCount) count() int { return c.rows }
+
+func (c *rowCount) addRows(n int) { c.rows += n }
 
 var (
 	errShort   = errors.New("a page has fewer values than rows")
@@ -62,7 +70,7 @@ func known(page pq.Page) bool { return page.NumNulls() < page.NumValues() }
 
 // nameVector holds names; each distinct one once where the file does so too.
 type nameVector struct {
-	rows   int
+	rowCount
 	at     []int32 // the row's value, null for none; empty if all have the first or none
 	values []string
 	// intern shares equal names among files, nil to keep them apart.
@@ -72,8 +80,6 @@ type nameVector struct {
 }
 
 func (v *nameVector) reset() { v.rows, v.at, v.values, v.numbers = 0, v.at[:0], nil, v.numbers[:0] }
-
-func (v *nameVector) count() int { return v.rows }
 
 func (v *nameVector) empty() bool { return len(v.values) == 0 }
 
@@ -88,12 +94,7 @@ func (v *nameVector) get(row int) string {
 	return v.values[i]
 }
 
-func (v *nameVector) readPage(page pq.Page, defs []byte) error {
-	n := int(page.NumRows())
-	if v.rows == 0 && !known(page) {
-		v.rows = n
-		return nil
-	}
+func (v *nameVector) readPage(page pq.Page, n int, defs []byte) error {
 	v.fillSame()
 	v.rows += n
 	base := int32(len(v.values))
@@ -167,7 +168,7 @@ func (v *nameVector) texts(data encoding.Values) error {
 
 // numberVector holds numbers of 8 bytes or less.
 type numberVector[T int64 | float64] struct {
-	rows   int
+	rowCount
 	values []T // of the rows; empty if none has a value
 	has    []bool
 	same   bool // all rows have the one value
@@ -177,8 +178,6 @@ type numberVector[T int64 | float64] struct {
 func (v *numberVector[T]) reset() {
 	v.rows, v.values, v.has, v.same = 0, v.values[:0], v.has[:0], false
 }
-
-func (v *numberVector[T]) count() int { return v.rows }
 
 func (v *numberVector[T]) empty() bool { return len(v.values) == 0 }
 
@@ -209,12 +208,7 @@ func (v *numberVector[T]) fillSame() {
 	}
 }
 
-func (v *numberVector[T]) readPage(page pq.Page, defs []byte) error {
-	n := int(page.NumRows())
-	if len(v.values) == 0 && !known(page) {
-		v.rows += n
-		return nil
-	}
+func (v *numberVector[T]) readPage(page pq.Page, n int, defs []byte) error {
 	v.fillSame()
 	nulls := page.NumNulls() > 0
 	before := len(v.values) > 0 // then all of these rows have one
@@ -303,11 +297,10 @@ func doublesOf(data encoding.Values) []float64 {
 
 // idVector holds ids of a fixed size, all zeros for none.
 type idVector struct {
-	rows, size int
-	values     []byte // of the rows; empty if none has an id
+	rowCount
+	size   int
+	values []byte // of the rows; empty if none has an id
 }
-
-func (v *idVector) count() int { return v.rows }
 
 func (v *idVector) empty() bool { return len(v.values) == 0 }
 
@@ -320,12 +313,7 @@ func (v *idVector) get(row int, id []byte) {
 	}
 }
 
-func (v *idVector) readPage(page pq.Page, defs []byte) error {
-	n := int(page.NumRows())
-	if len(v.values) == 0 && !known(page) {
-		v.rows += n
-		return nil
-	}
+func (v *idVector) readPage(page pq.Page, n int, defs []byte) error {
 	if missing := v.rows*v.size - len(v.values); missing > 0 {
 		v.values = append(v.values, make([]byte, missing)...)
 	}
@@ -350,16 +338,27 @@ func (v *idVector) readPage(page pq.Page, defs []byte) error {
 }
 
 // listVector holds one field of the elements of a list.
-type listVector[T int64 | float64] struct {
+type listVector[T element] struct {
+	rowCount
 	ends   []int32 // where the row's elements end; empty if no row has any
-	rows   int
 	values []T
-	page   func(data encoding.Values) []T
+	page   func(data encoding.Values) ([]T, error)
+}
+
+type element interface{ int64 | float64 | string }
+
+// inLists gives the numbers of a page to a vector of lists.
+func inLists[T element](numbers func(encoding.Values) []T) func(encoding.Values) ([]T, error) {
+	return func(data encoding.Values) ([]T, error) { return numbers(data), nil }
+}
+
+func textsOf(data encoding.Values) ([]string, error) {
+	var v nameVector
+	err := v.texts(data)
+	return v.values, err
 }
 
 func (v *listVector[T]) reset() { v.rows, v.ends, v.values = 0, v.ends[:0], v.values[:0] }
-
-func (v *listVector[T]) count() int { return v.rows }
 
 func (v *listVector[T]) empty() bool { return len(v.ends) == 0 }
 
@@ -376,19 +375,17 @@ func (v *listVector[T]) get(row int) []T {
 
 // readPage reads lists as they are written: level 2 is an element, what is below it
 // a row without.
-func (v *listVector[T]) readPage(page pq.Page, defs []byte) error {
-	n := int(page.NumRows())
-	if len(v.ends) == 0 && !known(page) {
-		v.rows += n
-		return nil
-	}
+func (v *listVector[T]) readPage(page pq.Page, n int, defs []byte) error {
 	for len(v.ends) < v.rows {
 		v.ends = append(v.ends, 0)
 	}
 	v.rows += n
-	values := v.page(page.Data())
 	if page.Dictionary() != nil {
 		return errors.New("lists are in a dictionary")
+	}
+	values, err := v.page(page.Data())
+	if err != nil {
+		return err
 	}
 	reps := page.RepetitionLevels()
 	if len(reps) != len(defs) {
@@ -428,7 +425,11 @@ func readVector(chunk pq.ColumnChunk, v vector) error {
 		if err != nil {
 			return err
 		}
-		err = v.readPage(page, page.DefinitionLevels())
+		if n := int(page.NumRows()); v.empty() && !known(page) {
+			v.addRows(n)
+		} else {
+			err = v.readPage(page, n, page.DefinitionLevels())
+		}
 		pq.Release(page)
 		if err != nil {
 			return err
