@@ -13,13 +13,7 @@ import (
 // DropDamaged takes out the files that are not what was committed, and loses their rows: what of
 // a date is left can be read again. Rollups are made again when they are due.
 func (j *Job) DropDamaged(ctx context.Context) (*Result, error) {
-	return j.with(func(r *runner) error {
-		dates, err := r.m.Dates()
-		if err != nil {
-			return err
-		}
-		return r.each(ctx, dates, r.dropDamaged)
-	})
+	return j.withDates(ctx, func(r *runner, d *table.Date) error { return r.dropDamaged(ctx, d) })
 }
 
 func (r *runner) dropDamaged(ctx context.Context, d *table.Date) error {
@@ -55,11 +49,7 @@ func (r *runner) dropDamaged(ctx context.Context, d *table.Date) error {
 
 // damaged reports whether a file is gone, or not what was committed, here or in the bucket.
 func (r *runner) damaged(ctx context.Context, f parquet.File) (bool, error) {
-	done, err := r.fetch(ctx, []parquet.File{f})
-	if err == nil {
-		err = f.Verify(ctx)
-		done()
-	}
+	_, err := r.fetched(ctx, f, func(f parquet.File) (bool, error) { return false, f.Verify(ctx) })
 	if errors.Is(err, warehouse.ErrCorrupt) {
 		return true, nil
 	}

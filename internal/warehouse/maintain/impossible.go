@@ -37,13 +37,7 @@ const maxImpossible = 10_000
 // a day ahead, and they are read when their time comes.
 func (j *Job) DropImpossible(ctx context.Context) (*Result, error) {
 	found := map[Of]int64{}
-	report, err := j.with(func(r *runner) error {
-		dates, err := r.m.Dates()
-		if err != nil {
-			return err
-		}
-		return r.each(ctx, dates, func(ctx context.Context, d *table.Date) error { return r.dropImpossible(ctx, d, found) })
-	})
+	report, err := j.withDates(ctx, func(r *runner, d *table.Date) error { return r.dropImpossible(ctx, d, found) })
 	for of, rows := range found {
 		report.Impossible = append(report.Impossible, Impossible{of, rows})
 	}
@@ -65,12 +59,7 @@ func (r *runner) dropImpossible(ctx context.Context, d *table.Date, found map[Of
 	}
 	// Sums go with the files that they are of. Those of older programs may have such numbers, too.
 	if d.Sums != nil && d.Sums.Rows > 0 {
-		done, err := r.fetch(ctx, []parquet.File{d.Sums.File})
-		if err != nil {
-			return err
-		}
-		has, err := impossible(ctx, d.Sums.File, until, nil)
-		done()
+		has, err := r.fetched(ctx, d.Sums.File, func(f parquet.File) (bool, error) { return impossible(ctx, f, until, nil) })
 		if err != nil || !has {
 			return err
 		}

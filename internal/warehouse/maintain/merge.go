@@ -2,7 +2,6 @@ package maintain
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -67,7 +66,7 @@ func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 // asFewAsNeeded are the smallest of those that are to be merged, so many that all files can
 // be read side by side afterwards.
 func (r *runner) asFewAsNeeded(files, some []parquet.File) []parquet.File {
-	others := slices.DeleteFunc(slices.Clone(files), func(f parquet.File) bool { return slices.Contains(some, f) })
+	others := filter(files, func(f parquet.File) bool { return !slices.Contains(some, f) })
 	for n := 2; n < len(some); n++ {
 		merged := parquet.File{Rows: rowsOf(some[:n])}
 		for _, f := range some[:n] {
@@ -116,15 +115,4 @@ func bytesOf(d *table.Date) int64 {
 
 func haveNoIDs(files []parquet.File) bool {
 	return !slices.ContainsFunc(files, func(f parquet.File) bool { return !f.NoIDs })
-}
-
-// merge puts the rows of files of one level into one file. It adds no rows: each
-// keeps its place in its queue item, by which a repeat is recognised.
-func merge(ctx context.Context, m *table.Maintainer, date string, files []parquet.File) (parquet.File, error) {
-	return m.Merge(ctx, date, files, output(files, haveNoIDs(files)))
-}
-
-// dropIDs does so and leaves out what leads from a row to one request.
-func dropIDs(ctx context.Context, m *table.Maintainer, date string, files []parquet.File) (parquet.File, error) {
-	return m.Merge(ctx, date, files, output(files, true), ids...)
 }

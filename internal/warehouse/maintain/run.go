@@ -98,6 +98,16 @@ func (j *Job) fetch(ctx context.Context, files []parquet.File) (done func(), err
 	return j.Fetch(ctx, files)
 }
 
+// fetched reports what a file has that was fetched for it.
+func (j *Job) fetched(ctx context.Context, f parquet.File, has func(parquet.File) (bool, error)) (bool, error) {
+	done, err := j.fetch(ctx, []parquet.File{f})
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return has(f)
+}
+
 func (j *Job) with(do func(*runner) error) (*Result, error) {
 	if j.Fetch == nil {
 		if err := table.Spooled(j.Root); err != nil {
@@ -117,6 +127,17 @@ func (j *Job) with(do func(*runner) error) (*Result, error) {
 	var serr error
 	r.report.Bytes, r.report.Doomed, serr = m.Size()
 	return &r.report, errors.Join(err, serr, m.Close())
+}
+
+// withDates does something to every date of the warehouse.
+func (j *Job) withDates(ctx context.Context, do func(*runner, *table.Date) error) (*Result, error) {
+	return j.with(func(r *runner) error {
+		dates, err := r.m.Dates()
+		if err != nil {
+			return err
+		}
+		return r.each(ctx, dates, func(_ context.Context, d *table.Date) error { return do(r, d) })
+	})
 }
 
 // each does something to every date and goes on when one fails, unless nothing
@@ -258,7 +279,7 @@ func (r *runner) act(ctx context.Context, d *table.Date, action Action) error {
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
 		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), stripping), func(files []parquet.File) (parquet.File, error) {
-			return dropIDs(ctx, r.m, d.Date, files)
+			return r.m.Merge(ctx, d.Date, files, output(files, true), ids...)
 		})
 	}
 	return r.merge(ctx, d, r.batch(small(d.Files), merging))
@@ -356,10 +377,11 @@ func mostOfOneLevel(files []parquet.File) []parquet.File {
 	return most
 }
 
-// merge makes one file of several of one level.
+// merge makes one file of several of one level. It adds no rows: each keeps its place in its
+// queue item, by which a repeat is recognised.
 func (r *runner) merge(ctx context.Context, d *table.Date, files []parquet.File) error {
 	return r.replace(ctx, d, Merge, files, func(files []parquet.File) (parquet.File, error) {
-		return merge(ctx, r.m, d.Date, files)
+		return r.m.Merge(ctx, d.Date, files, output(files, haveNoIDs(files)))
 	})
 }
 
@@ -372,7 +394,7 @@ func (r *runner) replace(ctx context.Context, d *table.Date, action Action, file
 	gone := func(path string) bool {
 		return slices.ContainsFunc(files, func(f parquet.File) bool { return f.Path == path })
 	}
-	left := slices.DeleteFunc(slices.Clone(d.Files), func(f parquet.File) bool { return gone(f.Path) })
+	left := filter(d.Files, func(f parquet.File) bool { return !gone(f.Path) })
 	if file.Rows > 0 {
 		left = append([]parquet.File{file}, left...)
 	}

@@ -50,14 +50,8 @@ const maxRenamed = 100_000
 
 // service rewrites the files that have rows of a service.
 func (j *Job) service(ctx context.Context, action Action, service string, o parquet.RunOptions) (*Result, error) {
-	return j.with(func(r *runner) error {
-		dates, err := r.m.Dates()
-		if err != nil {
-			return err
-		}
-		return r.each(ctx, dates, func(ctx context.Context, d *table.Date) error {
-			return r.rewrite(ctx, d, action, o, func(f parquet.File) (bool, error) { return r.hasService(ctx, f, service) })
-		})
+	return j.withDates(ctx, func(r *runner, d *table.Date) error {
+		return r.rewrite(ctx, d, action, o, func(f parquet.File) (bool, error) { return r.hasService(ctx, f, service) })
 	})
 }
 
@@ -65,12 +59,7 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 func (r *runner) rewrite(ctx context.Context, d *table.Date, action Action, o parquet.RunOptions, has func(parquet.File) (bool, error)) error {
 	var files []parquet.File
 	for _, f := range d.Files {
-		done, err := r.fetch(ctx, []parquet.File{f})
-		if err != nil {
-			return err
-		}
-		ours, err := has(f)
-		done()
+		ours, err := r.fetched(ctx, f, has)
 		if err != nil {
 			return err
 		}

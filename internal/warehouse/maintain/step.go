@@ -43,12 +43,7 @@ type Step struct {
 }
 
 func newStep(action Action, date string, files []parquet.File) Step {
-	s := Step{Action: action, Date: date, Files: len(files)}
-	for _, f := range files {
-		s.Rows += f.Rows
-		s.Bytes += f.Bytes
-	}
-	return s
+	return Step{Action: action, Date: date, Files: len(files), Rows: rowsOf(files), Bytes: sizeOf(files)}
 }
 
 // age tells how long ago a date ended.
@@ -63,26 +58,18 @@ func age(date string, now time.Time) time.Duration {
 // levels orders the levels from fine to coarse.
 var levels = map[string]int{methodspan.LevelRaw: 0, methodspan.LevelMinute: 1, methodspan.LevelHour: 2}
 
+func filter(files []parquet.File, keep func(parquet.File) bool) []parquet.File {
+	return slices.DeleteFunc(slices.Clone(files), func(f parquet.File) bool { return !keep(f) })
+}
+
 // finer lists the files that are not of a level yet.
 func finer(files []parquet.File, level string) []parquet.File {
-	var out []parquet.File
-	for _, f := range files {
-		if levels[f.Level] < levels[level] {
-			out = append(out, f)
-		}
-	}
-	return out
+	return filter(files, func(f parquet.File) bool { return levels[f.Level] < levels[level] })
 }
 
 // notCoarser lists the files that can be added up to a level.
 func notCoarser(files []parquet.File, level string) []parquet.File {
-	var out []parquet.File
-	for _, f := range files {
-		if levels[f.Level] <= levels[level] {
-			out = append(out, f)
-		}
-	}
-	return out
+	return filter(files, func(f parquet.File) bool { return levels[f.Level] <= levels[level] })
 }
 
 func rawFiles(files []parquet.File) []parquet.File { return finer(files, methodspan.LevelMinute) }
@@ -113,31 +100,17 @@ func (p *Policy) sumsDue(d *table.Date, now time.Time) bool {
 		return false
 	}
 	fine := finer(d.Files, methodspan.LevelHour)
-	missing := rowsOf(slices.DeleteFunc(slices.Clone(fine), func(f parquet.File) bool {
-		return d.Sums != nil && slices.Contains(d.Sums.Of, f.Path)
-	}))
+	missing := rowsOf(filter(fine, func(f parquet.File) bool { return d.Sums == nil || !slices.Contains(d.Sums.Of, f.Path) }))
 	return missing >= p.SumRows && 8*missing >= rowsOf(fine)
 }
 
 func withIDs(files []parquet.File) []parquet.File {
-	var out []parquet.File
-	for _, f := range rawFiles(files) {
-		if !f.NoIDs {
-			out = append(out, f)
-		}
-	}
-	return out
+	return filter(rawFiles(files), func(f parquet.File) bool { return !f.NoIDs })
 }
 
 // small lists the files that are worth merging.
 func small(files []parquet.File) []parquet.File {
-	var out []parquet.File
-	for _, f := range rawFiles(files) {
-		if f.Rows < smallRows {
-			out = append(out, f)
-		}
-	}
-	return out
+	return filter(rawFiles(files), func(f parquet.File) bool { return f.Rows < smallRows })
 }
 
 // expired reports whether the policy keeps a date no longer. Where rows are to be rolled
