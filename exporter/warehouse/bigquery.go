@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -57,31 +56,24 @@ const minPartitionExpiration = 24 * time.Hour
 
 // Validate reports all faults at once.
 func (c *BigQueryConfig) Validate() error {
-	var errs []error
-	if err := c.dataset().Check(); err != nil {
-		errs = append(errs, fmt.Errorf("`project` and `dataset`: %w", err))
-	}
-	errs = append(errs, c.validateMode())
-	if c.Directory == "" {
-		errs = append(errs, errors.New("`directory` must name a local directory, found nothing"))
-	}
-	if c.PartitionExpiration != 0 && time.Duration(c.PartitionExpiration) < minPartitionExpiration {
-		errs = append(errs, fmt.Errorf("`partition_expiration` must be 0 (for ever) or at least %s, found %s", minPartitionExpiration, c.PartitionExpiration))
-	}
-	if c.DeadLetterBytes <= 0 {
-		errs = append(errs, fmt.Errorf("`dead_letter_bytes` must be positive, found %d", c.DeadLetterBytes))
-	}
+	var f faults
+	err := c.dataset().Check()
+	f.require(err == nil, "`project` and `dataset`: %w", err)
+	c.validateMode(&f)
+	f.require(c.Directory != "", "`directory` must name a local directory, found nothing")
+	f.require(c.PartitionExpiration == 0 || time.Duration(c.PartitionExpiration) >= minPartitionExpiration,
+		"`partition_expiration` must be 0 (for ever) or at least %s, found %s", minPartitionExpiration, c.PartitionExpiration)
+	f.require(c.DeadLetterBytes > 0, "`dead_letter_bytes` must be positive, found %d", c.DeadLetterBytes)
 	for _, e := range [...]struct{ key, address, example string }{
 		{"api", c.Endpoints.API, bigquery.DefaultAPI}, {"write", c.Endpoints.Write, bigquery.DefaultWriteAPI}, {"storage", c.Endpoints.Storage, bigquery.DefaultStorageAPI},
 	} {
 		if e.address == "" {
 			continue // the default
 		}
-		if err := bigquery.CheckEndpoint(e.address, e.example); err != nil {
-			errs = append(errs, fmt.Errorf("`endpoints::%s`: %w", e.key, err))
-		}
+		err := bigquery.CheckEndpoint(e.address, e.example)
+		f.require(err == nil, "`endpoints::%s`: %w", e.key, err)
 	}
-	return errors.Join(errs...)
+	return errors.Join(f...)
 }
 
 func (c *BigQueryConfig) dataset() bigquery.Dataset {

@@ -46,23 +46,15 @@ const maxJobsInFlight = 100
 
 // Validate reports all faults at once.
 func (c *BigQueryLoadConfig) Validate() error {
-	var errs []error
-	if err := bigquery.CheckBucket(c.Bucket); err != nil {
-		errs = append(errs, fmt.Errorf("`bucket`: %w", err))
-	}
-	if err := bigquery.CheckPrefix(c.Prefix); err != nil {
-		errs = append(errs, fmt.Errorf("`prefix`: %w", err))
-	}
-	if c.Interval < bigquery.MinLoadInterval {
-		errs = append(errs, fmt.Errorf("`interval` must be at least %s, because a table takes 1,500 load jobs a day, found %s", bigquery.MinLoadInterval, c.Interval))
-	}
-	if c.SpoolBytes <= 0 {
-		errs = append(errs, fmt.Errorf("`spool_bytes` must be positive, found %d", c.SpoolBytes))
-	}
-	if c.JobsInFlight < 1 || c.JobsInFlight > maxJobsInFlight {
-		errs = append(errs, fmt.Errorf("`jobs_in_flight` must be from 1 to %d, found %d", maxJobsInFlight, c.JobsInFlight))
-	}
-	return errors.Join(errs...)
+	var f faults
+	err := bigquery.CheckBucket(c.Bucket)
+	f.require(err == nil, "`bucket`: %w", err)
+	err = bigquery.CheckPrefix(c.Prefix)
+	f.require(err == nil, "`prefix`: %w", err)
+	f.require(c.Interval >= bigquery.MinLoadInterval, "`interval` must be at least %s, because a table takes 1,500 load jobs a day, found %s", bigquery.MinLoadInterval, c.Interval)
+	f.require(c.SpoolBytes > 0, "`spool_bytes` must be positive, found %d", c.SpoolBytes)
+	f.require(c.JobsInFlight >= 1 && c.JobsInFlight <= maxJobsInFlight, "`jobs_in_flight` must be from 1 to %d, found %d", maxJobsInFlight, c.JobsInFlight)
+	return errors.Join(f...)
 }
 
 // options returns the options of the sink.
@@ -71,30 +63,19 @@ func (c *BigQueryLoadConfig) options() bigquery.LoadOptions {
 }
 
 // validateMode also refuses what has no effect in the mode.
-func (c *BigQueryConfig) validateMode() error {
+func (c *BigQueryConfig) validateMode(f *faults) {
 	switch c.Mode {
 	case ModeStorageWrite:
-		var errs []error
-		if c.Load.HasValue() {
-			errs = append(errs, fmt.Errorf("`load` has no effect with `mode: %s` and must be left out; set `mode: %s` to load by jobs", ModeStorageWrite, ModeLoad))
-		}
-		if c.Endpoints.Storage != bigquery.DefaultStorageAPI {
-			errs = append(errs, fmt.Errorf("`endpoints::storage` has no effect with `mode: %s` and must be left out", ModeStorageWrite))
-		}
-		return errors.Join(errs...)
+		f.require(!c.Load.HasValue(), "`load` has no effect with `mode: %s` and must be left out; set `mode: %s` to load by jobs", ModeStorageWrite, ModeLoad)
+		f.require(c.Endpoints.Storage == bigquery.DefaultStorageAPI, "`endpoints::storage` has no effect with `mode: %s` and must be left out", ModeStorageWrite)
 	case ModeLoad:
-		var errs []error
-		if !c.Load.HasValue() {
-			errs = append(errs, fmt.Errorf("`load::bucket` must name a Cloud Storage bucket with `mode: %s`, found nothing", ModeLoad))
+		f.require(c.Load.HasValue(), "`load::bucket` must name a Cloud Storage bucket with `mode: %s`, found nothing", ModeLoad)
+		f.require(c.Endpoints.Write == bigquery.DefaultWriteAPI, "`endpoints::write` has no effect with `mode: %s` and must be left out", ModeLoad)
+	default:
+		err := fmt.Errorf("`mode` must be %q or %q, found %q", ModeStorageWrite, ModeLoad, c.Mode)
+		if hint := configfile.DidYouMean(c.Mode, []string{ModeStorageWrite, ModeLoad}); hint != "" {
+			err = fmt.Errorf("%w (%s)", err, hint)
 		}
-		if c.Endpoints.Write != bigquery.DefaultWriteAPI {
-			errs = append(errs, fmt.Errorf("`endpoints::write` has no effect with `mode: %s` and must be left out", ModeLoad))
-		}
-		return errors.Join(errs...)
+		*f = append(*f, err)
 	}
-	err := fmt.Errorf("`mode` must be %q or %q, found %q", ModeStorageWrite, ModeLoad, c.Mode)
-	if hint := configfile.DidYouMean(c.Mode, []string{ModeStorageWrite, ModeLoad}); hint != "" {
-		err = fmt.Errorf("%w (%s)", err, hint)
-	}
-	return err
 }

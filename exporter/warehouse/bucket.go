@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
-	"go.uber.org/multierr"
 	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/units"
@@ -40,22 +39,16 @@ const (
 
 // Validate reports all faults at once.
 func (c *BucketConfig) Validate() error {
-	var errs []error
-	if err := bucket.Check(c.URL); err != nil {
-		errs = append(errs, fmt.Errorf("`url`: %w", err))
-	}
+	var f faults
+	err := bucket.Check(c.URL)
+	f.require(err == nil, "`url`: %w", err)
 	if c.Prefix != "" {
-		if err := bucket.CheckPrefix(c.Prefix); err != nil {
-			errs = append(errs, fmt.Errorf("`prefix` %w", err))
-		}
+		err := bucket.CheckPrefix(c.Prefix)
+		f.require(err == nil, "`prefix` %w", err)
 	}
-	if c.Interval < minInterval || c.Interval > maxInterval {
-		errs = append(errs, fmt.Errorf("`interval` must be between %s and %s, found %s", minInterval, maxInterval, c.Interval))
-	}
-	if c.LocalBytes < minLocalBytes {
-		errs = append(errs, fmt.Errorf("`local_bytes` must be at least %d, found %d", minLocalBytes, c.LocalBytes))
-	}
-	return errors.Join(errs...)
+	f.require(c.Interval >= minInterval && c.Interval <= maxInterval, "`interval` must be between %s and %s, found %s", minInterval, maxInterval, c.Interval)
+	f.require(c.LocalBytes >= minLocalBytes, "`local_bytes` must be at least %d, found %d", minLocalBytes, c.LocalBytes)
+	return errors.Join(f...)
 }
 
 // prefix returns the prefix of this collector.
@@ -135,28 +128,17 @@ func (t *telemetry) observeBucket(w *warehouseExporter) error {
 		}
 		return s
 	}
-	return multierr.Combine(
-		t.builder.RegisterExporterWarehouseBucketUnsentBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(stats().UnsentBytes)
-			return nil
-		}),
-		t.builder.RegisterExporterWarehouseBucketBehindCallback(func(_ context.Context, o metric.Float64Observer) error {
-			o.Observe(stats().Behind.Seconds())
-			return nil
-		}),
-		t.builder.RegisterExporterWarehouseBucketLocalBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(stats().LocalBytes)
-			return nil
-		}),
-		t.builder.RegisterExporterWarehouseBucketTransferredCallback(func(_ context.Context, o metric.Int64Observer) error {
+	b := t.builder
+	return errors.Join(
+		number(b.RegisterExporterWarehouseBucketUnsentBytesCallback, func() int64 { return stats().UnsentBytes }),
+		seconds(b.RegisterExporterWarehouseBucketBehindCallback, func() time.Duration { return stats().Behind }),
+		number(b.RegisterExporterWarehouseBucketLocalBytesCallback, func() int64 { return stats().LocalBytes }),
+		b.RegisterExporterWarehouseBucketTransferredCallback(func(_ context.Context, o metric.Int64Observer) error {
 			s := stats()
 			o.Observe(s.Uploaded, label("direction", "up"))
 			o.Observe(s.Downloaded, label("direction", "down"))
 			return nil
 		}),
-		t.builder.RegisterExporterWarehouseBucketFailuresCallback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(stats().Failures)
-			return nil
-		}),
+		number(b.RegisterExporterWarehouseBucketFailuresCallback, func() int64 { return stats().Failures }),
 	)
 }

@@ -117,58 +117,56 @@ func createDefaultConfig() component.Config {
 
 // Validate reports all faults at once.
 func (c *Config) Validate() error {
-	var errs []error
-	fault := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	fault(c.Path != "", "`path` must name the directory of the warehouse, found nothing")
-	fault(c.OnFull == Drop || c.OnFull == Reject, "`on_full` must be %q or %q, found %q", Drop, Reject, c.OnFull)
-	fault(c.ShutdownTimeout > 0, "`shutdown_timeout` must be positive, found %s", c.ShutdownTimeout)
-	fault(c.Fold.MaxCells > 0, "`fold::max_cells` must be positive, found %d", c.Fold.MaxCells)
-	fault(c.Parquet.Late > 0, "`parquet::late` must be positive, found %s", c.Parquet.Late)
-	fault(c.Parquet.Future > 0, "`parquet::future` must be positive, found %s", c.Parquet.Future)
-	fault(c.Parquet.Grace > 0, "`parquet::grace` must be positive, found %s", c.Parquet.Grace)
-	fault(c.Parquet.RememberFor > 0, "`parquet::remember_for` must be positive, found %s", c.Parquet.RememberFor)
-	fault(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
+	var f faults
+	f.require(c.Path != "", "`path` must name the directory of the warehouse, found nothing")
+	f.require(c.OnFull == Drop || c.OnFull == Reject, "`on_full` must be %q or %q, found %q", Drop, Reject, c.OnFull)
+	f.require(c.ShutdownTimeout > 0, "`shutdown_timeout` must be positive, found %s", c.ShutdownTimeout)
+	f.require(c.Fold.MaxCells > 0, "`fold::max_cells` must be positive, found %d", c.Fold.MaxCells)
+	f.require(c.Parquet.Late > 0, "`parquet::late` must be positive, found %s", c.Parquet.Late)
+	f.require(c.Parquet.Future > 0, "`parquet::future` must be positive, found %s", c.Parquet.Future)
+	f.require(c.Parquet.Grace > 0, "`parquet::grace` must be positive, found %s", c.Parquet.Grace)
+	f.require(c.Parquet.RememberFor > 0, "`parquet::remember_for` must be positive, found %s", c.Parquet.RememberFor)
+	f.require(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
 	if c.BigQuery.HasValue() {
-		fault(!c.Bucket.HasValue(), "`bucket` and `bigquery` are two places for rows: set one of them, found both")
+		f.require(!c.Bucket.HasValue(), "`bucket` and `bigquery` are two places for rows: set one of them, found both")
 		b := c.BigQuery.Get()
-		fault(b.PartitionExpiration == 0 || b.PartitionExpiration >= c.Parquet.Late,
+		f.require(b.PartitionExpiration == 0 || b.PartitionExpiration >= c.Parquet.Late,
 			"`bigquery::partition_expiration` must be 0 (for ever) or at least `parquet::late`, or BigQuery drops rows that are accepted; found %s, less than %s", b.PartitionExpiration, c.Parquet.Late)
 	}
-	fault(c.IDs == IDsAll || c.IDs == IDsExemplar || c.IDs == IDsNone, "`ids` must be %q, %q or %q, found %q", IDsAll, IDsExemplar, IDsNone, c.IDs)
-	errs = append(errs, c.validateMaintenance())
-	errs = append(errs, c.validateQueue()...)
+	f.require(c.IDs == IDsAll || c.IDs == IDsExemplar || c.IDs == IDsNone, "`ids` must be %q, %q or %q, found %q", IDsAll, IDsExemplar, IDsNone, c.IDs)
+	c.validateMaintenance(&f)
+	c.validateQueue(&f)
 	if c.Retry.Enabled {
-		fault(c.Retry.InitialInterval > 0, "`retry::initial_interval` must be positive, found %s", c.Retry.InitialInterval)
-		fault(c.Retry.Multiplier >= 1, "`retry::multiplier` must be at least 1, found %v", c.Retry.Multiplier)
+		f.require(c.Retry.InitialInterval > 0, "`retry::initial_interval` must be positive, found %s", c.Retry.InitialInterval)
+		f.require(c.Retry.Multiplier >= 1, "`retry::multiplier` must be at least 1, found %v", c.Retry.Multiplier)
 	}
-	return errors.Join(errs...)
+	return errors.Join(f...)
+}
+
+// faults are what is wrong with a config.
+type faults []error
+
+// require adds a fault if what must hold does not.
+func (f *faults) require(ok bool, format string, args ...any) {
+	if !ok {
+		*f = append(*f, fmt.Errorf(format, args...))
+	}
 }
 
 // validateQueue refuses what the helper allows and this exporter gives no effect.
-func (c *Config) validateQueue() []error {
-	var errs []error
-	fault := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
+func (c *Config) validateQueue(f *faults) {
 	q := &c.Queue
-	fault(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer.String())
-	fault(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is in flight at a time; found %d", q.NumConsumers)
-	fault(!q.BlockOnOverflow, "`sending_queue::block_on_overflow` must be false, the pipeline never waits for the warehouse; set `on_full: reject` to make clients try again; found true")
-	fault(!q.WaitForResult, "`sending_queue::wait_for_result` must be false, the pipeline never waits for the warehouse; found true")
+	f.require(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer.String())
+	f.require(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is in flight at a time; found %d", q.NumConsumers)
+	f.require(!q.BlockOnOverflow, "`sending_queue::block_on_overflow` must be false, the pipeline never waits for the warehouse; set `on_full: reject` to make clients try again; found true")
+	f.require(!q.WaitForResult, "`sending_queue::wait_for_result` must be false, the pipeline never waits for the warehouse; found true")
 	if !q.Batch.HasValue() {
-		fault(false, "`sending_queue::batch` must be set, since every batch is a file; found nothing")
-		return errs
+		f.require(false, "`sending_queue::batch` must be set, since every batch is a file; found nothing")
+		return
 	}
 	b := q.Batch.Get()
-	fault(b.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::batch::sizer` must be `items`; found `%s`", b.Sizer.String())
-	fault(b.MinSize > 0, "`sending_queue::batch::min_size` must be positive, found %d", b.MinSize)
-	fault(b.MaxSize == 0, "`sending_queue::batch::max_size` has no effect and must be left out, since items are never split once they are queued; found %d", b.MaxSize)
-	fault(len(b.Partition.MetadataKeys) == 0, "`sending_queue::batch::partition::metadata_keys` has no effect and must be left out, the store sorts by service; found %q", b.Partition.MetadataKeys)
-	return errs
+	f.require(b.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::batch::sizer` must be `items`; found `%s`", b.Sizer.String())
+	f.require(b.MinSize > 0, "`sending_queue::batch::min_size` must be positive, found %d", b.MinSize)
+	f.require(b.MaxSize == 0, "`sending_queue::batch::max_size` has no effect and must be left out, since items are never split once they are queued; found %d", b.MaxSize)
+	f.require(len(b.Partition.MetadataKeys) == 0, "`sending_queue::batch::partition::metadata_keys` has no effect and must be left out, the store sorts by service; found %q", b.Partition.MetadataKeys)
 }

@@ -33,11 +33,6 @@ func openSink(cfg *Config, warn func(string)) (warehouse.Store, error) {
 	if cfg.Bucket.HasValue() {
 		return openBucket(cfg, warn)
 	}
-	return openParquet(cfg)
-}
-
-// openParquet opens the embedded store, at Start and not before.
-func openParquet(cfg *Config) (warehouse.Store, error) {
 	return table.NewWriter(cfg.Path, cfg.parquetOptions())
 }
 

@@ -41,14 +41,13 @@ func (h *health) set(p part, failure error, host component.Host) (news bool) {
 	return true
 }
 
-// reportLoads logs that loading begins to fail, and that it works again. A sink that loads
-// later calls it.
-func (w *warehouseExporter) reportLoads(failure error) {
+// report logs once that a part fails, and once that it works again.
+func (w *warehouseExporter) report(p part, failure error, fails, works string) {
 	switch {
-	case !w.health.set(loading, failure, w.host):
+	case !w.health.set(p, failure, w.host):
 	case failure != nil:
-		w.logger.Error("Loading into BigQuery fails. Rows wait on disk.", zap.Error(failure))
+		w.logger.Error(fails, zap.Error(failure))
 	default:
-		w.logger.Info("Loading into BigQuery works again.")
+		w.logger.Info(works)
 	}
 }

@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -67,33 +66,25 @@ func (c *Config) policy() maintain.Policy {
 	}
 }
 
-func (c *Config) validateMaintenance() error {
-	var errs []error
-	if c.Disk.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("`disk::max_bytes` must not be negative, found %d", c.Disk.MaxBytes))
-	}
-	if c.Disk.MinFreeBytes < 0 {
-		errs = append(errs, fmt.Errorf("`disk::min_free_bytes` must not be negative, found %d", c.Disk.MinFreeBytes))
-	}
+func (c *Config) validateMaintenance(f *faults) {
+	f.require(c.Disk.MaxBytes >= 0, "`disk::max_bytes` must not be negative, found %d", c.Disk.MaxBytes)
+	f.require(c.Disk.MinFreeBytes >= 0, "`disk::min_free_bytes` must not be negative, found %d", c.Disk.MinFreeBytes)
 	if !c.Maintenance.Enabled {
-		return errors.Join(errs...)
+		return
 	}
-	if c.Maintenance.Interval <= 0 {
-		errs = append(errs, fmt.Errorf("`maintenance::interval` must be positive, found %s", c.Maintenance.Interval))
-	}
+	f.require(c.Maintenance.Interval > 0, "`maintenance::interval` must be positive, found %s", c.Maintenance.Interval)
 	p := c.policy()
 	p.MaxBytes, p.MinFree = max(0, p.MaxBytes), max(0, p.MinFree)
 	if c.Bucket.HasValue() && p.DropOldest && p.MaxBytes == 0 {
-		errs = append(errs, errors.New("`maintenance::drop_oldest` has no effect with `bucket` and without `disk::max_bytes`, since dropped dates make room in the bucket and not on the disk of `path`: set the limit, or leave it out"))
+		f.require(false, "`maintenance::drop_oldest` has no effect with `bucket` and without `disk::max_bytes`, since dropped dates make room in the bucket and not on the disk of `path`: set the limit, or leave it out")
 		p.DropOldest = false
 	}
-	errs = append(errs, p.Validate(func(field string) string {
+	*f = append(*f, p.Validate(func(field string) string {
 		if field == "max_bytes" || field == "min_free_bytes" {
 			return "`disk::" + field + "`"
 		}
 		return "`maintenance::" + field + "`"
 	}))
-	return errors.Join(errs...)
 }
 
 // maintain merges, rolls up and expires files until the shutdown begins. It has a

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -128,37 +129,42 @@ func (t *telemetry) maintenance(r *maintain.Result, took time.Duration) {
 	}
 }
 
-// observe registers the metrics that are read when they are collected.
-func (t *telemetry) observe(w *warehouseExporter) error {
-	if err := t.builder.RegisterExporterWarehouseFoldCellsCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(int64(w.overflow.cells()))
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := t.builder.RegisterExporterWarehouseOldestUnflushedAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-		o.Observe(w.items.age(time.Now()).Seconds())
-		return nil
-	}); err != nil {
-		return err
-	}
-	if w.cfg.BigQuery.HasValue() {
-		if err := t.observeBigQuery(w); err != nil {
-			return err
-		}
-	}
-	if w.cfg.Bucket.HasValue() {
-		if err := t.observeBucket(w); err != nil {
-			return err
-		}
-	}
-	return t.builder.RegisterExporterWarehouseForgottenItemsCallback(func(_ context.Context, o metric.Int64Observer) error {
-		if s := w.sink.Load(); s != nil {
-			_, dropped := (*s).Remembered()
-			o.Observe(dropped)
-		}
+// number registers a metric that is one number.
+func number(register func(metric.Int64Callback) error, get func() int64) error {
+	return register(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(get())
 		return nil
 	})
+}
+
+// seconds registers a metric that is one duration.
+func seconds(register func(metric.Float64Callback) error, get func() time.Duration) error {
+	return register(func(_ context.Context, o metric.Float64Observer) error {
+		o.Observe(get().Seconds())
+		return nil
+	})
+}
+
+// observe registers the metrics that are read when they are collected.
+func (t *telemetry) observe(w *warehouseExporter) error {
+	err := errors.Join(
+		number(t.builder.RegisterExporterWarehouseFoldCellsCallback, func() int64 { return int64(w.overflow.cells()) }),
+		seconds(t.builder.RegisterExporterWarehouseOldestUnflushedAgeCallback, func() time.Duration { return w.items.age(time.Now()) }),
+		t.builder.RegisterExporterWarehouseForgottenItemsCallback(func(_ context.Context, o metric.Int64Observer) error {
+			if s := w.sink.Load(); s != nil {
+				_, dropped := (*s).Remembered()
+				o.Observe(dropped)
+			}
+			return nil
+		}),
+	)
+	if w.cfg.BigQuery.HasValue() {
+		err = errors.Join(err, t.observeBigQuery(w))
+	}
+	if w.cfg.Bucket.HasValue() {
+		err = errors.Join(err, t.observeBucket(w))
+	}
+	return err
 }
 
 // observeBigQuery registers the metrics that only BigQuery has.
@@ -171,25 +177,15 @@ func (t *telemetry) observeBigQuery(w *warehouseExporter) error {
 		}
 		return s
 	}
-	if err := t.builder.RegisterExporterWarehouseBigqueryDeadLettersCallback(func(_ context.Context, o metric.Int64Observer) error {
-		s := stats()
-		o.Observe(s.DeadLetters, label("outcome", "kept"))
-		o.Observe(s.DeadLettersDropped, label("outcome", "dropped"))
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := t.builder.RegisterExporterWarehouseBigqueryReconnectsCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(stats().Reconnects)
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := t.observeLoads(stats); err != nil {
-		return err
-	}
-	return t.builder.RegisterExporterWarehouseBigqueryUnknownRowsCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(stats().UnknownRows)
-		return nil
-	})
+	return errors.Join(
+		t.builder.RegisterExporterWarehouseBigqueryDeadLettersCallback(func(_ context.Context, o metric.Int64Observer) error {
+			s := stats()
+			o.Observe(s.DeadLetters, label("outcome", "kept"))
+			o.Observe(s.DeadLettersDropped, label("outcome", "dropped"))
+			return nil
+		}),
+		number(t.builder.RegisterExporterWarehouseBigqueryReconnectsCallback, func() int64 { return stats().Reconnects }),
+		t.observeLoads(stats),
+		number(t.builder.RegisterExporterWarehouseBigqueryUnknownRowsCallback, func() int64 { return stats().UnknownRows }),
+	)
 }

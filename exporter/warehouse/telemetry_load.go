@@ -12,12 +12,6 @@ import (
 
 // observeLoads registers the metrics that only load jobs have.
 func (t *telemetry) observeLoads(stats func() bigquery.Stats) error {
-	number := func(register func(metric.Int64Callback) error, get func(bigquery.Stats) int64) error {
-		return register(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(get(stats()))
-			return nil
-		})
-	}
 	b := t.builder
 	return errors.Join(
 		b.RegisterExporterWarehouseBigqueryLoadJobsCallback(func(_ context.Context, o metric.Int64Observer) error {
@@ -26,17 +20,15 @@ func (t *telemetry) observeLoads(stats func() bigquery.Stats) error {
 			o.Observe(s.LoadsFailed, label("outcome", "failed"))
 			return nil
 		}),
-		number(b.RegisterExporterWarehouseBigqueryLoadJobsRunningCallback, func(s bigquery.Stats) int64 { return s.LoadsRunning }),
-		number(b.RegisterExporterWarehouseBigqueryLoadedRowsCallback, func(s bigquery.Stats) int64 { return s.LoadedRows }),
-		number(b.RegisterExporterWarehouseBigqueryObjectsLeftCallback, func(s bigquery.Stats) int64 { return s.ObjectsLeft }),
-		number(b.RegisterExporterWarehouseBigquerySpoolSizeCallback, func(s bigquery.Stats) int64 { return s.SpoolBytes }),
-		b.RegisterExporterWarehouseBigquerySpoolAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-			age := 0.0
+		number(b.RegisterExporterWarehouseBigqueryLoadJobsRunningCallback, func() int64 { return stats().LoadsRunning }),
+		number(b.RegisterExporterWarehouseBigqueryLoadedRowsCallback, func() int64 { return stats().LoadedRows }),
+		number(b.RegisterExporterWarehouseBigqueryObjectsLeftCallback, func() int64 { return stats().ObjectsLeft }),
+		number(b.RegisterExporterWarehouseBigquerySpoolSizeCallback, func() int64 { return stats().SpoolBytes }),
+		seconds(b.RegisterExporterWarehouseBigquerySpoolAgeCallback, func() (age time.Duration) {
 			if since := stats().SpooledSince; !since.IsZero() {
-				age = max(0, time.Since(since).Seconds())
+				age = max(0, time.Since(since))
 			}
-			o.Observe(age)
-			return nil
+			return age
 		}),
 	)
 }

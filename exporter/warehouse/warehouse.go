@@ -132,7 +132,9 @@ func (w *warehouseExporter) Start(ctx context.Context, host component.Host) erro
 		}
 	}
 	if l, ok := s.(interface{ Watch(func(error)) }); ok {
-		l.Watch(w.reportLoads)
+		l.Watch(func(failure error) {
+			w.report(loading, failure, "Loading into BigQuery fails. Rows wait on disk.", "Loading into BigQuery works again.")
+		})
 	}
 	if err := w.inner.Start(ctx, host); err != nil {
 		w.sink.Store(nil)

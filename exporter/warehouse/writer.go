@@ -145,7 +145,8 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	res, err := (*w.sink.Load()).Write(ctx, batch)
 	refused, failure := warehouse.RowErrors(err)
 	w.telemetry.attempt(time.Since(begin), failure)
-	w.report(failure)
+	w.report(writing, failure,
+		"Writing to the warehouse fails. Rows wait in the queue, then they are aggregated.", "Writing to the warehouse works again.")
 	w.reportRefused(&res, refused)
 	if errors.Is(failure, warehouse.ErrUnknown) {
 		w.items.unsettle(batch, unstored)
@@ -214,17 +215,6 @@ func (w *writer) lose(lost losses, reason error) {
 	w.telemetry.lost(lost)
 	w.logger.Error("Aggregated rows are lost.", zap.Float64("measurements", lost.measurements),
 		zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(reason))
-}
-
-// report logs once that the store fails, and once that it works again.
-func (w *writer) report(failure error) {
-	switch {
-	case !w.health.set(writing, failure, w.host):
-	case failure != nil:
-		w.logger.Error("Writing to the warehouse fails. Rows wait in the queue, then they are aggregated.", zap.Error(failure))
-	default:
-		w.logger.Info("Writing to the warehouse works again.")
-	}
 }
 
 // lastWrites bounds how long a shutdown goes on after its deadline.
