@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -69,7 +69,7 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 
 // refusal is the error of a request that is not stored.
 func (w *Writer) refusal(a answer) error {
-	e := &warehouse.Error{Op: "append rows", Path: w.opts.Dataset.String() + "." + TableName, Err: a.err}
+	e := w.fail("append rows", nil, a.err)
 	switch {
 	case a.verdict == unseen:
 		e.Hint = "columns were added to the table; streams see them after some minutes"
@@ -121,7 +121,8 @@ func (w *Writer) delivered(r *request, in *intent, t *writeResult) {
 	if in.Stream == w.stream {
 		w.offset = in.Offset + int64(in.Rows)
 	}
-	t.stored(len(r.ends), len(r.rows))
+	t.res.Rows += len(r.ends)
+	t.res.Bytes += int64(len(r.rows))
 	w.finish(r, in, t)
 }
 
@@ -215,11 +216,7 @@ func (w *Writer) setAside(r *request, rows []*storagepb.RowError) (*request, err
 	if len(byPlace) == 0 {
 		return nil, w.fail("append rows", nil, fmt.Errorf("the service refused rows that were not sent, %d of them", len(rows)))
 	}
-	places := make([]int, 0, len(byPlace))
-	for i := range byPlace {
-		places = append(places, i)
-	}
-	slices.Sort(places)
+	places := slices.Sorted(maps.Keys(byPlace))
 	left := r.without(places)
 	for _, i := range places {
 		left.letters = append(left.letters, w.letterOf(r.refs[i], Invalid, byPlace[i].GetMessage()))

@@ -73,25 +73,36 @@ type journal struct {
 // openJournal reads what the last run left.
 func openJournal(dir string, intake *warehouse.Intake) (*journal, error) {
 	j := &journal{dir: dir, intake: intake, parts: map[string]part{}}
-	data, err := os.ReadFile(filepath.Join(dir, stateName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var s state
+	err := readState(dir, stateName, &s, &s.Pages, intake)
+	if err != nil {
 		return nil, err
 	}
-	if err == nil {
-		var s state
-		if err := json.Unmarshal(data, &s); err != nil {
-			return nil, fmt.Errorf("%s: %w", stateName, err)
-		}
-		j.seq = s.Seq
-		maps.Copy(j.parts, s.Parts)
-		for _, p := range s.Pages {
-			if err := intake.AddPage(p); err != nil {
-				return nil, fmt.Errorf("%s: %w", stateName, err)
-			}
-		}
-	}
+	j.seq = s.Seq
+	maps.Copy(j.parts, s.Parts)
 	j.lines, err = openLines(filepath.Join(dir, journalName), j.replay)
 	return j, err
+}
+
+// readState reads what a journal has come to, if anything, and has the intake remember the
+// pages in it.
+func readState(dir, name string, state any, pages *[]warehouse.Page, intake *warehouse.Intake) error {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, state); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, p := range *pages {
+		if err := intake.AddPage(p); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // replay takes over a line behind the state. One that is damaged was never acted

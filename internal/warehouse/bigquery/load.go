@@ -1,6 +1,7 @@
 package bigquery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -53,24 +54,12 @@ const MinLoadInterval = time.Minute
 const filesPerJob = 1000
 
 func (o LoadOptions) withDefaults() LoadOptions {
-	if o.Interval == 0 {
-		o.Interval = DefaultLoadInterval
-	}
-	if o.SpoolBytes == 0 {
-		o.SpoolBytes = DefaultSpoolBytes
-	}
-	if o.Jobs == 0 {
-		o.Jobs = DefaultLoadJobs
-	}
-	if o.pollEvery == 0 {
-		o.pollEvery = 2 * time.Second
-	}
-	if o.retryAfter == 0 {
-		o.retryAfter = 5 * time.Second
-	}
-	if o.closeWithin == 0 {
-		o.closeWithin = 10 * time.Second
-	}
+	o.Interval = cmp.Or(o.Interval, DefaultLoadInterval)
+	o.SpoolBytes = cmp.Or(o.SpoolBytes, DefaultSpoolBytes)
+	o.Jobs = cmp.Or(o.Jobs, DefaultLoadJobs)
+	o.pollEvery = cmp.Or(o.pollEvery, 2*time.Second)
+	o.retryAfter = cmp.Or(o.retryAfter, 5*time.Second)
+	o.closeWithin = cmp.Or(o.closeWithin, 10*time.Second)
 	if o.free == nil {
 		o.free = warehouse.FreeBytes
 	}

@@ -2,11 +2,9 @@ package bigquery
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/internal/warehouse"
@@ -79,26 +77,16 @@ type book struct {
 
 func openBook(dir string, intake *warehouse.Intake) (*book, error) {
 	b := &book{dir: dir, intake: intake}
-	data, err := os.ReadFile(filepath.Join(dir, bookStateName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var s bookState
+	if err := readState(dir, bookStateName, &s, &s.Pages, intake); err != nil {
 		return nil, err
 	}
-	if err == nil {
-		var s bookState
-		if err := json.Unmarshal(data, &s); err != nil {
-			return nil, fmt.Errorf("%s: %w", bookStateName, err)
-		}
-		b.seq, b.table = s.Seq, s.Table
-		b.addFiles(s.Files)
-		for i := range s.Plans {
-			b.addPlan(&s.Plans[i])
-		}
-		for _, p := range s.Pages {
-			if err := intake.AddPage(p); err != nil {
-				return nil, fmt.Errorf("%s: %w", bookStateName, err)
-			}
-		}
+	b.seq, b.table = s.Seq, s.Table
+	b.addFiles(s.Files)
+	for i := range s.Plans {
+		b.addPlan(&s.Plans[i])
 	}
+	var err error
 	b.lines, err = openLines(filepath.Join(dir, bookName), func(data []byte) {
 		var line bookLine
 		// A damaged line was never acted upon.
@@ -162,12 +150,7 @@ func (b *book) addPlan(p *loadPlan) {
 
 // endPlan ends a job: its files are loaded, or wait again.
 func (b *book) endPlan(id string, loaded bool) {
-	for i, p := range b.plans {
-		if p.ID == id {
-			b.plans = append(b.plans[:i:i], b.plans[i+1:]...)
-			break
-		}
-	}
+	b.plans = slices.DeleteFunc(b.plans, func(p *loadPlan) bool { return p.ID == id })
 	if loaded {
 		b.forget(func(f *spooledFile) bool { return f.job == id })
 		return
@@ -180,16 +163,14 @@ func (b *book) endPlan(id string, loaded bool) {
 }
 
 func (b *book) forget(which func(*spooledFile) bool) {
-	kept := make([]*spooledFile, 0, len(b.files))
-	for _, f := range b.files {
-		if which(f) {
+	b.files = slices.DeleteFunc(b.files, func(f *spooledFile) bool {
+		gone := which(f)
+		if gone {
 			b.bytes -= f.Bytes
 			b.rows -= int64(f.Rows)
-			continue
 		}
-		kept = append(kept, f)
-	}
-	b.files = kept
+		return gone
+	})
 }
 
 // named are the files of these names, in the order of the book.

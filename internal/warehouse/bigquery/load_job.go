@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.uber.org/multierr"
@@ -46,7 +45,7 @@ func (l *Loader) start(ctx context.Context, p *loadPlan) error {
 	if err == nil || HasStatus(err, http.StatusConflict) {
 		return nil
 	}
-	e := &warehouse.Error{Op: "start a load job", Path: l.opts.Dataset.String() + "." + TableName, Err: err}
+	e := l.fail("start a load job", nil, err)
 	if HasStatus(err, http.StatusNotFound) {
 		return multierr.Append(e, l.opts.remake(ctx, l.rest))
 	}
@@ -99,41 +98,26 @@ func (r *REST) loadable(ctx context.Context, d Dataset) (location string, err er
 	if err != nil {
 		return "", err
 	}
-	var errs []error
-	for _, want := range tableOf(d, 0).Schema.Fields {
-		i := slices.IndexFunc(table.Schema.Fields, func(f Field) bool { return strings.EqualFold(f.Name, want.Name) })
-		if i < 0 {
-			errs = append(errs, fmt.Errorf("the column %s is missing", want.Name))
-			continue
-		}
-		errs = append(errs, sameModes(table.Schema.Fields[i], want, want.Name))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return "", &warehouse.Error{Op: "compare the table with the files to load", Path: d.String() + "." + TableName, Err: err,
+	if err := sameModes(table.Schema.Fields, tableOf(d, 0).Schema.Fields, ""); err != nil {
+		return "", &warehouse.Error{Op: "compare the table with the files to load", Path: d.table(), Err: err,
 			Hint: "let the exporter make a new table, in this or another dataset, or use `mode: storage_write`"}
 	}
 	return table.Location, nil
 }
 
-func sameModes(have, want Field, path string) error {
-	if modeOf(have) != modeOf(want) {
-		return fmt.Errorf("the column %s must be %s, and is %s", path, modeOf(want), modeOf(have))
-	}
+// sameModes also compares the fields of columns, in front of whose names path stands.
+func sameModes(have, want []Field, path string) error {
 	var errs []error
-	for _, w := range want.Fields {
-		i := slices.IndexFunc(have.Fields, func(f Field) bool { return strings.EqualFold(f.Name, w.Name) })
-		if i < 0 {
-			errs = append(errs, fmt.Errorf("the column %s.%s is missing", path, w.Name))
-			continue
+	for _, w := range want {
+		h, found := columnOf(have, w.Name)
+		switch mode, wantMode := cmp.Or(h.Mode, "NULLABLE"), cmp.Or(w.Mode, "NULLABLE"); {
+		case !found:
+			errs = append(errs, fmt.Errorf("the column %s%s is missing", path, w.Name))
+		case mode != wantMode:
+			errs = append(errs, fmt.Errorf("the column %s%s must be %s, and is %s", path, w.Name, wantMode, mode))
+		default:
+			errs = append(errs, sameModes(h.Fields, w.Fields, path+w.Name+"."))
 		}
-		errs = append(errs, sameModes(have.Fields[i], w, path+"."+w.Name))
 	}
 	return errors.Join(errs...)
-}
-
-func modeOf(f Field) string {
-	if f.Mode == "" {
-		return "NULLABLE"
-	}
-	return f.Mode
 }

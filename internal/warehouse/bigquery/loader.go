@@ -19,9 +19,8 @@ import (
 // from where they go to a bucket, and from there into the table, a few minutes
 // later. Its methods may be called concurrently.
 type Loader struct {
-	opts     Options
+	common
 	load     LoadOptions
-	intake   *warehouse.Intake
 	rest     *REST
 	bucket   *bucket
 	location string // of the table
@@ -32,8 +31,7 @@ type Loader struct {
 	round   sync.Mutex // held for a round
 	backoff int        // rounds that failed in a row
 
-	mu       sync.Mutex
-	lockFile *os.File // nil once closed
+	mu       sync.Mutex // of lockFile too
 	book     *book
 	encoder  *parquet.ExchangeEncoder
 	nextLoad time.Time
@@ -58,7 +56,7 @@ func NewLoader(ctx context.Context, opts Options, load LoadOptions) (*Loader, er
 		return nil, err
 	}
 	l := &Loader{
-		opts: opts, load: load, intake: intake, encoder: parquet.NewExchangeEncoder(),
+		common: common{opts: opts, intake: intake}, load: load, encoder: parquet.NewExchangeEncoder(),
 		wake: make(chan struct{}, 1), stop: func() {}, watch: func(error) {},
 	}
 	if err := l.open(ctx); err != nil {
@@ -89,7 +87,7 @@ func (l *Loader) open(ctx context.Context) error {
 	if l.book, err = openBook(l.opts.Directory, l.intake); err != nil {
 		return l.fail("read the journal", warehouse.ErrCorrupt, err)
 	}
-	if err := l.book.fill(l.opts.Dataset.String() + "." + TableName); err != nil {
+	if err := l.book.fill(l.opts.Dataset.table()); err != nil {
 		return err
 	}
 	if err := l.recover(); err != nil {
@@ -151,12 +149,6 @@ func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	return res, multierr.Combine(refused...)
 }
 
-// Committed reports whether an item is spooled or loaded, and still remembered.
-func (l *Loader) Committed(id string) bool { return l.intake.Committed(id) }
-
-// Remembered is as table.Writer's.
-func (l *Loader) Remembered() (runs int, dropped int64) { return l.intake.Remembered() }
-
 // Stats tells what happened so far, and what waits.
 func (l *Loader) Stats() Stats {
 	l.mu.Lock()
@@ -180,13 +172,6 @@ func (l *Loader) Watch(f func(error)) {
 	if l.trouble != nil {
 		f(l.trouble)
 	}
-}
-
-func (l *Loader) now() time.Time {
-	if l.opts.Intake.Now != nil {
-		return l.opts.Intake.Now()
-	}
-	return time.Now()
 }
 
 // Close loads what is spooled if that is quick, and releases the directory. What
@@ -221,10 +206,6 @@ func (l *Loader) release() error {
 		l.lockFile = nil
 	}
 	return errs
-}
-
-func (l *Loader) fail(op string, kind, err error) error {
-	return &warehouse.Error{Op: op, Path: l.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
 }
 
 // path is where a spooled file is.

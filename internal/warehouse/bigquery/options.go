@@ -1,6 +1,7 @@
 package bigquery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -31,6 +32,9 @@ const (
 type Dataset struct{ Project, Name string }
 
 func (d Dataset) String() string { return d.Project + "." + d.Name }
+
+// table is the full name of the table of rows.
+func (d Dataset) table() string { return d.String() + "." + TableName }
 
 // Qualify puts the names into a statement that says PROJECT.DATASET.
 func (d Dataset) Qualify(statement string) string {
@@ -64,15 +68,7 @@ type Endpoints struct {
 }
 
 func (e Endpoints) withDefaults() Endpoints {
-	for _, f := range [...]struct {
-		value *string
-		def   string
-	}{{&e.API, DefaultAPI}, {&e.Write, DefaultWriteAPI}, {&e.Storage, DefaultStorageAPI}} {
-		if *f.value == "" {
-			*f.value = f.def
-		}
-	}
-	return e
+	return Endpoints{API: cmp.Or(e.API, DefaultAPI), Write: cmp.Or(e.Write, DefaultWriteAPI), Storage: cmp.Or(e.Storage, DefaultStorageAPI)}
 }
 
 // Options of a Writer. Zero values stand for the defaults.
@@ -103,20 +99,15 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Endpoints = o.Endpoints.withDefaults()
-	if o.DeadLetters == 0 {
-		o.DeadLetters = DefaultDeadLetters
-	}
+	o.DeadLetters = cmp.Or(o.DeadLetters, DefaultDeadLetters)
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	if o.requestBytes == 0 {
-		o.requestBytes = maxRequestBytes - requestHeaderAtMost - len(writerSchema())
+	if o.Intake.Now == nil {
+		o.Intake.Now = time.Now
 	}
-	if o.answerWithin == 0 {
-		o.answerWithin = time.Minute
-	}
-	if o.firstPause == 0 {
-		o.firstPause = 100 * time.Millisecond
-	}
+	o.requestBytes = cmp.Or(o.requestBytes, maxRequestBytes-requestHeaderAtMost-len(writerSchema()))
+	o.answerWithin = cmp.Or(o.answerWithin, time.Minute)
+	o.firstPause = cmp.Or(o.firstPause, 100*time.Millisecond)
 	return o
 }

@@ -48,7 +48,9 @@ func (w *Writer) unknownOutcome(items []methodspan.Item, wrote bool, err error) 
 	if len(unknown) == 0 && !wrote {
 		return err
 	}
-	return &warehouse.Error{Op: "write all rows", Path: w.opts.Dataset.String() + "." + TableName, Kind: warehouse.ErrUnknown, Items: unknown, Err: err}
+	e := w.fail("write all rows", warehouse.ErrUnknown, err)
+	e.Items = unknown
+	return e
 }
 
 // rest leaves out the rows of items that were stored before the items were complete.

@@ -89,14 +89,10 @@ func (q *Querier) Run(ctx context.Context, name, text string, args map[string]an
 		job.Configuration.Query.MaximumBytesBilled = strconv.FormatInt(q.opts.MaxBytesBilled, 10)
 	}
 	var a *Answer
-	for n := range restAttempts {
-		if n > 0 && !pause(ctx, q.rest.firstPause<<n) {
-			return nil, errors.Join(ctx.Err(), err)
-		}
-		if a, err = q.start(ctx, name, *job); err == nil || !jobPasses(err) {
-			break
-		}
-	}
+	err = q.rest.retry(ctx, func() (err error) {
+		a, err = q.start(ctx, name, *job)
+		return err
+	}, jobPasses)
 	return a, err
 }
 

@@ -144,12 +144,17 @@ type call struct {
 
 // do sends a request, several times if need be, and decodes the answer.
 func (r *REST) do(ctx context.Context, c call, into any) error {
+	return r.retry(ctx, func() error { return r.once(ctx, c, into) }, func(err error) bool { return temporary(ctx, err) })
+}
+
+// retry tries several times if need be, as long as the errors pass.
+func (r *REST) retry(ctx context.Context, try func() error, passes func(error) bool) error {
 	var err error
 	for n := range restAttempts {
 		if n > 0 && !pause(ctx, r.firstPause<<n) {
 			return errors.Join(ctx.Err(), err)
 		}
-		if err = r.once(ctx, c, into); err == nil || !temporary(ctx, err) {
+		if err = try(); err == nil || !passes(err) {
 			return err
 		}
 	}

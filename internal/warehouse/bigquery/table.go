@@ -92,6 +92,15 @@ func fieldsOf(list []columns.Column) []Field {
 	return out
 }
 
+// columnOf finds a column by its name, in upper or lower case.
+func columnOf(fields []Field, name string) (Field, bool) {
+	i := slices.IndexFunc(fields, func(f Field) bool { return strings.EqualFold(f.Name, name) })
+	if i < 0 {
+		return Field{}, false
+	}
+	return fields[i], true
+}
+
 // restType is a type in the older words of the REST interface.
 func restType(t string) string {
 	switch t {
@@ -135,7 +144,7 @@ func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Durat
 	if err == nil {
 		return have, made, nil
 	}
-	e := &warehouse.Error{Op: "prepare the table", Path: d.String() + "." + TableName, Err: err}
+	e := &warehouse.Error{Op: "prepare the table", Path: d.table(), Err: err}
 	switch {
 	case HasStatus(err, http.StatusNotFound):
 		e.Hint = "the dataset must exist: `bq mk --dataset " + d.Project + ":" + d.Name + "`"
@@ -216,17 +225,12 @@ func compatible(have, want *Table) error {
 		errs = append(errs, errors.New("it must be partitioned by day of event_date, and is not: make a new one, or use another dataset"))
 	}
 	for _, f := range want.Schema.Fields {
-		i := slices.IndexFunc(have.Schema.Fields, func(h Field) bool { return strings.EqualFold(h.Name, f.Name) })
-		if i < 0 {
-			continue
-		}
-		if h := have.Schema.Fields[i]; restType(h.Type) != f.Type || (h.Mode == "REPEATED") != (f.Mode == "REPEATED") {
+		if h, found := columnOf(have.Schema.Fields, f.Name); found && (restType(h.Type) != f.Type || (h.Mode == "REPEATED") != (f.Mode == "REPEATED")) {
 			errs = append(errs, fmt.Errorf("the column %s must be %s %s, and is %s %s", f.Name, f.Mode, f.Type, h.Mode, h.Type))
 		}
 	}
 	for _, h := range have.Schema.Fields {
-		known := slices.ContainsFunc(want.Schema.Fields, func(f Field) bool { return strings.EqualFold(h.Name, f.Name) })
-		if !known && h.Mode == "REQUIRED" {
+		if _, known := columnOf(want.Schema.Fields, h.Name); !known && h.Mode == "REQUIRED" {
 			errs = append(errs, fmt.Errorf("the column %s is required and rows have no such column: make it nullable", h.Name))
 		}
 	}
@@ -238,7 +242,7 @@ func compatible(have, want *Table) error {
 func grow(have, want *Table) (*Table, bool) {
 	grown := &Table{Reference: want.Reference, Schema: &Schema{slices.Clone(have.Schema.Fields)}}
 	for _, f := range want.Schema.Fields {
-		if slices.ContainsFunc(have.Schema.Fields, func(h Field) bool { return strings.EqualFold(h.Name, f.Name) }) {
+		if _, found := columnOf(have.Schema.Fields, f.Name); found {
 			continue
 		}
 		if f.Mode == "REQUIRED" {

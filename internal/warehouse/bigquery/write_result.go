@@ -21,14 +21,6 @@ type writeResult struct {
 	quiet *writeResult
 }
 
-// setStored takes what was found of the items before any was sent.
-func (t *writeResult) setStored(res warehouse.Result, refused []error) { t.res, t.errs = res, refused }
-
-func (t *writeResult) stored(rows, bytes int) {
-	t.res.Rows += rows
-	t.res.Bytes += int64(bytes)
-}
-
 func (t *writeResult) refused(item string, reason warehouse.Reason, detail string) {
 	if t.quiet != nil {
 		t = t.quiet

@@ -44,23 +44,21 @@ type Stats struct {
 // Writer stores rows through the Storage Write API, on a committed stream of its
 // own. Its methods may be called concurrently; writes happen one after the other.
 type Writer struct {
-	opts    Options
-	intake  *warehouse.Intake
+	common
 	letters *deadLetters
 
 	reconnects, kept, dropped, unknown atomic.Int64
 
-	mu       sync.Mutex
-	lockFile *os.File // nil once closed
-	journal  *journal
-	channel  *grpc.ClientConn
-	client   storagepb.BigQueryWriteClient
-	restAPI  *REST
-	conn     *connection
-	encoder  encoder
-	stream   string // "" = to be made
-	offset   int64  // of the next row in it
-	pending  *pending
+	mu      sync.Mutex // of lockFile too
+	journal *journal
+	channel *grpc.ClientConn
+	client  storagepb.BigQueryWriteClient
+	restAPI *REST
+	conn    *connection
+	encoder encoder
+	stream  string // "" = to be made
+	offset  int64  // of the next row in it
+	pending *pending
 }
 
 // NewWriter opens the directory and makes sure that the table is there and has
@@ -75,7 +73,7 @@ func NewWriter(ctx context.Context, opts Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{opts: opts, intake: intake, letters: newDeadLetters(opts.Directory, opts.DeadLetters)}
+	w := &Writer{common: common{opts: opts, intake: intake}, letters: newDeadLetters(opts.Directory, opts.DeadLetters)}
 	if err := w.open(ctx); err != nil {
 		return nil, multierr.Append(err, w.release())
 	}
@@ -159,7 +157,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	written := w.writtenBefore(skipped)
 	items = w.rest(items)
 	batch, res, refused := w.intake.Gather(items)
-	t.setStored(res, refused)
+	t.res, t.errs = res, refused
 	cut := &requestBuilder{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLarge: w.tooLarge}
 	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {
@@ -200,19 +198,6 @@ func (w *Writer) finish(r *request, in *intent, t *writeResult) {
 	}
 	w.journal.end(in, true)
 }
-
-func (w *Writer) now() time.Time {
-	if w.opts.Intake.Now != nil {
-		return w.opts.Intake.Now()
-	}
-	return time.Now()
-}
-
-// Committed reports whether an item is stored and still remembered.
-func (w *Writer) Committed(id string) bool { return w.intake.Committed(id) }
-
-// Remembered is as table.Writer's.
-func (w *Writer) Remembered() (runs int, dropped int64) { return w.intake.Remembered() }
 
 // Stats tells what happened so far.
 func (w *Writer) Stats() Stats {
@@ -261,8 +246,4 @@ func (w *Writer) release() error {
 		w.lockFile = nil
 	}
 	return errs
-}
-
-func (w *Writer) fail(op string, kind, err error) error {
-	return &warehouse.Error{Op: op, Path: w.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
 }
