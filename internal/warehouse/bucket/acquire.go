@@ -1,16 +1,15 @@
 package bucket
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/corehour/corehour/internal/warehouse"
@@ -262,13 +261,12 @@ func (m *Mirror) rebase(dir string, theirs *table.Tree, found *marker, head *buc
 // which two collectors could spoil each other's commits, and what time it is there.
 func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 	path := commitDir + "probe-" + m.session
-	text := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(m.session))), nil }
 	defer func() { _ = m.store.remove(ctx, path) }() // else it is removed later as what nobody needs
 	// Two at once: a store may look first and write then.
 	var errs [2]error
 	var atOnce sync.WaitGroup
 	for i := range errs {
-		atOnce.Go(func() { errs[i] = m.store.create(ctx, path, 0, text) })
+		atOnce.Go(func() { errs[i] = m.store.createText(ctx, path, []byte(m.session)) })
 	}
 	atOnce.Wait()
 	won := 0
@@ -317,30 +315,19 @@ const parallel = 8
 
 // each does something n times, some at once, and stops at the first error.
 func each(n int, do func(i int) error) error {
+	errs := make([]error, min(n, parallel))
+	var next atomic.Int64
+	var failed atomic.Bool
 	var wait sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
-	next := 0
-	for range min(n, parallel) {
+	for worker := range errs {
 		wait.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := failed != nil || i >= n
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if err := do(i); err != nil {
-					mu.Lock()
-					failed = errors.Join(failed, err)
-					mu.Unlock()
-					return
+			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+				if errs[worker] = do(i); errs[worker] != nil {
+					failed.Store(true)
 				}
 			}
 		})
 	}
 	wait.Wait()
-	return failed
+	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package bucket
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -40,8 +39,7 @@ type Cache struct {
 
 	root string
 	max  int64
-	use  string
-	lock *os.File
+	use  *scratch // nil once closed
 	// rollups are those that were not brought yet, by the paths that they will have.
 	rollups map[string]wantedFile
 	held    struct { // in use
@@ -57,22 +55,11 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 			return nil, &warehouse.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
 		}
 	}
-	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), rollups: map[string]wantedFile{}}
-	err := exclusively(c.root, func() error {
-		if err := sweep(c.root); err != nil {
-			return err
-		}
-		if err := os.Mkdir(c.use, 0o700); err != nil {
-			return err
-		}
-		var err error
-		c.lock, err = warehouse.LockFile(c.use, scratchLock, "")
-		return err
-	})
+	use, err := newScratch(root, cacheScratch)
 	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	return &Cache{root: root, max: bytes, use: use, rollups: map[string]wantedFile{}}, nil
 }
 
 // DefaultCacheRoot is where a command keeps it.
@@ -86,12 +73,12 @@ func DefaultCacheRoot() (string, error) {
 
 // Close lets others take the room.
 func (c *Cache) Close() error {
-	if c.lock == nil {
+	if c.use == nil {
 		return nil
 	}
 	return exclusively(c.root, func() error {
-		err := errors.Join(c.lock.Close(), os.RemoveAll(c.use))
-		c.lock = nil
+		err := errors.Join(c.use.lock.Close(), os.RemoveAll(c.use.path))
+		c.use = nil
 		// Commands that ran side by side may have brought more than one alone.
 		return errors.Join(err, c.room(c.max))
 	})
@@ -132,7 +119,7 @@ func (c *Cache) hold(ctx context.Context, want []wantedFile, tell io.Writer) ([]
 
 // expect tells where sums will be once they are brought.
 func (c *Cache) expect(w wantedFile) string {
-	path := filepath.Join(c.use, w.name())
+	path := filepath.Join(c.use.path, w.name())
 	c.rollups[path] = w
 	return path
 }
@@ -190,7 +177,7 @@ func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([
 	err := exclusively(c.root, func() error {
 		for i := range want {
 			name := want[i].name()
-			paths[i] = filepath.Join(c.use, name)
+			paths[i] = filepath.Join(c.use.path, name)
 			cached := filepath.Join(c.root, "objects", name)
 			err := os.Link(cached, paths[i])
 			if err == nil || errors.Is(err, fs.ErrExist) {

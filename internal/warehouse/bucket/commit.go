@@ -1,13 +1,11 @@
 package bucket
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -121,9 +119,7 @@ func (s *Store) put(ctx context.Context, c *bucketCommit) (*bucketCommit, error)
 	if err != nil {
 		return nil, err
 	}
-	err = s.create(ctx, commitPath(c.Number), int64(len(data)), func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(data)), nil
-	})
+	err = s.createText(ctx, commitPath(c.Number), data)
 	made := c
 	if errors.Is(err, errExists) {
 		made, err = s.readCommit(ctx, c.Number)

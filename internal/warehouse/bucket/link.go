@@ -16,35 +16,47 @@ import (
 // processes may both find nothing.)
 func link(ctx context.Context, path string, from io.Reader) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, ".*.tmp")
+	tmp, err := temporary(dir, ".*.tmp", func(f *os.File) error {
+		if _, err := io.Copy(f, from); err != nil {
+			return err
+		}
+		return f.Chmod(0o644)
+	})
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	_, err = io.Copy(tmp, from)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	defer os.Remove(tmp)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) {
+	if err := os.Link(tmp, path); errors.Is(err, fs.ErrExist) {
 		return errExists
 	} else if err != nil {
 		return err
 	}
 	// The directory may be new, too.
 	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)))
+}
+
+// temporary makes a file in a directory, whose contents are on disk when it returns. The caller
+// gives it another name or removes it.
+func temporary(dir, pattern string, write func(*os.File) error) (name string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return "", err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return f.Name(), err
 }

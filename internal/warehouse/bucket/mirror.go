@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -55,18 +56,10 @@ const (
 func (o *Options) lease() time.Duration { return max(minLease, 4*o.Interval) }
 
 func (o *Options) defaults() {
-	if o.LocalBytes == 0 {
-		o.LocalBytes = DefaultLocalBytes
-	}
-	if o.Interval == 0 {
-		o.Interval = DefaultInterval
-	}
-	if o.Grace == 0 {
-		o.Grace = table.DefaultGrace
-	}
-	if o.CloseWithin == 0 {
-		o.CloseWithin = 10 * time.Second
-	}
+	o.LocalBytes = cmp.Or(o.LocalBytes, DefaultLocalBytes)
+	o.Interval = cmp.Or(o.Interval, DefaultInterval)
+	o.Grace = cmp.Or(o.Grace, table.DefaultGrace)
+	o.CloseWithin = cmp.Or(o.CloseWithin, 10*time.Second)
 }
 
 // Mirror makes a prefix follow a directory.

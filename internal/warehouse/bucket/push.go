@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
@@ -258,7 +259,7 @@ func (m *Mirror) same(ctx context.Context, o table.Object, size int64) error {
 	if err != nil {
 		return err
 	}
-	if fmt.Sprintf("crc32c:%08x", sum.Sum32()) == o.Checksum {
+	if parquet.FormatChecksum(sum.Sum32()) == o.Checksum {
 		return nil
 	}
 	// Nothing that counts is in the way, unless somebody else is at work: then we

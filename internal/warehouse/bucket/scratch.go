@@ -14,6 +14,7 @@ const (
 	// scratchLock is held for as long as a command uses a directory; of a cache itself,
 	// while one looks after it.
 	scratchLock    = "LOCK"
+	cacheScratch   = "use/"
 	compactScratch = "compact-"
 	importScratch  = "import-"
 )
@@ -34,7 +35,8 @@ func newScratch(root, kind string) (*scratch, error) {
 	err := exclusively(root, func() error {
 		err := sweep(root)
 		if err == nil {
-			s.path, err = os.MkdirTemp(root, kind)
+			dir, prefix := filepath.Split(kind)
+			s.path, err = os.MkdirTemp(filepath.Join(root, dir), prefix)
 		}
 		if err == nil {
 			s.lock, err = warehouse.LockFile(s.path, scratchLock, "")
@@ -67,7 +69,7 @@ func exclusively(root string, do func() error) error {
 
 // sweep removes what killed commands have left.
 func sweep(root string) error {
-	for _, pattern := range []string{"use/*", compactScratch + "*", importScratch + "*"} {
+	for _, pattern := range []string{cacheScratch + "*", compactScratch + "*", importScratch + "*"} {
 		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
@@ -61,6 +63,11 @@ func (b *Bucket) step(op, key string, do func() error) error {
 		return b.inject(op, key, true)
 	}
 	return nil
+}
+
+// createText makes an object of a text, as create does.
+func (s *Store) createText(ctx context.Context, path string, text []byte) error {
+	return s.create(ctx, path, int64(len(text)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
 }
 
 // create makes an object of a whole file or text, or nothing; errExists if there is
@@ -142,35 +149,24 @@ func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Re
 // download brings an object to a file, which is there only when it is whole and
 // right. Two downloads of one file do not disturb each other.
 func (s *Store) download(ctx context.Context, o table.Object, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+"-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	err = s.get(ctx, o.Path, o.Bytes, func(r io.Reader) error {
-		_, err := io.Copy(io.MultiWriter(tmp, sum), r)
-		return err
+	tmp, err := temporary(filepath.Dir(to), "."+filepath.Base(to)+"-*.tmp", func(f *os.File) error {
+		return s.get(ctx, o.Path, o.Bytes, func(r io.Reader) error {
+			_, err := io.Copy(io.MultiWriter(f, sum), r)
+			return err
+		})
 	})
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
 	if err != nil {
 		return err
 	}
-	if got := fmt.Sprintf("crc32c:%08x", sum.Sum32()); got != o.Checksum {
+	defer os.Remove(tmp)
+	if got := parquet.FormatChecksum(sum.Sum32()); got != o.Checksum {
 		return warehouse.Damaged("download", s.show(s.key(o.Path)), fmt.Errorf("its checksum is %s, %s was committed", got, o.Checksum))
 	}
-	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
+	if err := os.Chmod(tmp, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), to)
+	return os.Rename(tmp, to)
 }
 
 // removeUnfinished deletes what killed downloads have left in a directory.

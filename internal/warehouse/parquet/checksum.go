@@ -9,9 +9,10 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Checksum is what manifests say of data.
-func Checksum(data []byte) string { return formatChecksum(crc32.Checksum(data, castagnoli)) }
+func Checksum(data []byte) string { return FormatChecksum(crc32.Checksum(data, castagnoli)) }
 
-func formatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
+// FormatChecksum spells a CRC-32C as manifests do.
+func FormatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
 
 // summed counts and sums up what goes to a file.
 type summed struct {

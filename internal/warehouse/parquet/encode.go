@@ -135,7 +135,7 @@ func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup)
 	err := f.finish()
 	return Summary{
 		Rows: int64(len(rows)), MinStartNS: slices.Min(starts), MaxStartNS: slices.Max(starts),
-		Bytes: out.n, GroupBytes: largestGroups(f.meta.RowGroups), Checksum: formatChecksum(out.sum),
+		Bytes: out.n, GroupBytes: largestGroups(f.meta.RowGroups), Checksum: FormatChecksum(out.sum),
 	}, err
 }
 

@@ -41,7 +41,7 @@ func writeFooterSum(sum uint32, end []byte) error {
 	if err != nil || at < 0 {
 		return errors.Join(err, errors.New("the footer has no place for the checksum"))
 	}
-	copy(end[at:], formatChecksum(crc32.Update(sum, castagnoli, end)))
+	copy(end[at:], FormatChecksum(crc32.Update(sum, castagnoli, end)))
 	return nil
 }
 
@@ -59,8 +59,8 @@ func CheckFooterSum(file []byte) error {
 	sum := crc32.Checksum(file[:len(file)-len(end)+at], castagnoli)
 	sum = crc32.Update(sum, castagnoli, []byte(unsealed))
 	sum = crc32.Update(sum, castagnoli, end[at+len(unsealed):])
-	if want := string(end[at:][:len(unsealed)]); formatChecksum(sum) != want {
-		return fmt.Errorf("its checksum is %s, and it was written with %q", formatChecksum(sum), want)
+	if want := string(end[at:][:len(unsealed)]); FormatChecksum(sum) != want {
+		return fmt.Errorf("its checksum is %s, and it was written with %q", FormatChecksum(sum), want)
 	}
 	return nil
 }

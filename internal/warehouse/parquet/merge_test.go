@@ -123,7 +123,7 @@ func kindsOf(t *testing.T, path string, s Summary) (alone, mixed int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := OpenRun(context.Background(), []File{{Path: path, Rows: s.Rows, Bytes: int64(len(data)), Checksum: formatChecksum(crc32.Checksum(data, castagnoli))}}, RunOptions{})
+	run, err := OpenRun(context.Background(), []File{{Path: path, Rows: s.Rows, Bytes: int64(len(data)), Checksum: FormatChecksum(crc32.Checksum(data, castagnoli))}}, RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

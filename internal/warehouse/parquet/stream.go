@@ -55,7 +55,7 @@ func (e *Encoder) Stream(f durable.File, path string, produce func(*Stream) erro
 	if err != nil {
 		return Summary{}, warehouse.DiskError("write file", path, err)
 	}
-	s.summary.Bytes, s.summary.GroupBytes, s.summary.Checksum = out.n, largestGroups(s.file.meta.RowGroups), formatChecksum(out.sum)
+	s.summary.Bytes, s.summary.GroupBytes, s.summary.Checksum = out.n, largestGroups(s.file.meta.RowGroups), FormatChecksum(out.sum)
 	return s.summary, nil
 }
 

@@ -41,7 +41,7 @@ func (f *File) verify(ctx context.Context, r io.Reader) error {
 	if err := f.verifySize(n); err != nil {
 		return err
 	}
-	if got := formatChecksum(sum.Sum32()); got != f.Checksum {
+	if got := FormatChecksum(sum.Sum32()); got != f.Checksum {
 		return f.damaged("verify", fmt.Errorf("its checksum is %s, %s was committed", got, f.Checksum))
 	}
 	return nil
