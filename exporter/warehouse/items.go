@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -132,34 +133,28 @@ func (t *itemTable) set(state itemState, now time.Time, ids ...string) {
 
 // release ends items that the queue has refused, so that they may be sent again.
 func (t *itemTable) release(ids ...string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, id := range ids {
-		if it := t.items[id]; it != nil && (it.state == offered || it.state == queued) {
-			t.end(id, it)
-		}
-	}
-	t.trim()
+	t.end(ids, offered, queued)
 }
 
 // remove ends items that are stored, lost, or given up.
 func (t *itemTable) remove(ids ...string) {
+	t.end(ids, offered, queued, atWriter, aggregated)
+}
+
+// end ends the items that are in one of these states. What is open of them stays, as long as
+// there is room.
+func (t *itemTable) end(ids []string, states ...itemState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range ids {
-		if it := t.items[id]; it != nil && it.state != gone {
-			t.end(id, it)
+		if it := t.items[id]; it != nil && slices.Contains(states, it.state) {
+			it.state = gone
+			if !it.givenUp {
+				delete(t.items, id)
+			}
 		}
 	}
 	t.trim()
-}
-
-// end ends an item. What is open of it stays, as long as there is room.
-func (t *itemTable) end(id string, it *item) {
-	it.state = gone
-	if !it.givenUp {
-		delete(t.items, id)
-	}
 }
 
 // giveUp ends items of which it is unknown whether they are stored.

@@ -159,31 +159,24 @@ func (f *overflowTable) addRows(rows []methodspan.Row, result *overflowResult) {
 // resource returns the number of a row's resource, -1 if it is new and no cell is left
 // for the row. So there are no more resources than cells and process rows.
 func (f *overflowTable) resource(r *methodspan.Row) int32 {
-	if n, ok := f.resources[valueOf(r.Resource)]; ok {
-		return n
-	}
 	coarse := f.namedCells
 	if r.Kind == methodspan.KindCounts {
 		coarse = f.maxCells
 	}
-	if len(f.fine) >= f.maxCells && len(f.coarse) >= coarse {
-		return -1
-	}
-	return f.register(r.Resource)
+	return f.register(r.Resource, len(f.fine) < f.maxCells || len(f.coarse) < coarse)
 }
 
-func valueOf(r *methodspan.Resource) methodspan.Resource {
-	if r == nil {
-		return methodspan.Resource{}
+// register returns the number of a resource, -1 if it is new and there is no room for it.
+func (f *overflowTable) register(r *methodspan.Resource, room bool) int32 {
+	var value methodspan.Resource
+	if r != nil {
+		value = *r
 	}
-	return *r
-}
-
-// register returns the number of a resource, new or not.
-func (f *overflowTable) register(r *methodspan.Resource) int32 {
-	value := valueOf(r)
 	if n, ok := f.resources[value]; ok {
 		return n
+	}
+	if !room {
+		return -1
 	}
 	n := int32(len(f.shared))
 	f.resources[value] = n
@@ -239,7 +232,7 @@ func (f *overflowTable) addTo(cells map[overflowKey]*methodspan.Sum, max int, c 
 func (f *overflowTable) addProcess(r *methodspan.Row, result *overflowResult) {
 	row := *r
 	if len(f.process) < f.maxCells {
-		row.Resource = f.shared[f.register(r.Resource)]
+		row.Resource = f.shared[f.register(r.Resource, true)]
 		f.process = append(f.process, row)
 		return
 	}

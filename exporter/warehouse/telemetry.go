@@ -38,12 +38,16 @@ func label(name, value string) metric.MeasurementOption {
 }
 
 func (t *telemetry) skipped(s methodspan.Skipped) {
-	ctx := context.Background()
-	if s.NotMethod > 0 {
-		t.builder.ExporterWarehouseSpansSkipped.Add(ctx, int64(s.NotMethod), label("reason", "not_method"))
-	}
-	if s.Invalid > 0 {
-		t.builder.ExporterWarehouseSpansSkipped.Add(ctx, int64(s.Invalid), label("reason", "invalid"))
+	addSome(t.builder.ExporterWarehouseSpansSkipped, int64(s.NotMethod), "reason", "not_method")
+	addSome(t.builder.ExporterWarehouseSpansSkipped, int64(s.Invalid), "reason", "invalid")
+}
+
+// addSome counts nothing if n is 0, so that what never happened has no time series.
+func addSome[N int64 | float64](counter interface {
+	Add(context.Context, N, ...metric.AddOption)
+}, n N, name, value string) {
+	if n > 0 {
+		counter.Add(context.Background(), n, label(name, value))
 	}
 }
 
@@ -58,13 +62,8 @@ func (t *telemetry) offerRefused(reason string) {
 }
 
 func (t *telemetry) overflowed(f overflowResult, cause string) {
-	ctx := context.Background()
-	if f.measurements > 0 {
-		t.builder.ExporterWarehouseMeasurementsFolded.Add(ctx, f.measurements, label("cause", cause))
-	}
-	if f.calls > 0 {
-		t.builder.ExporterWarehouseCallsFolded.Add(ctx, f.calls, label("cause", cause))
-	}
+	addSome(t.builder.ExporterWarehouseMeasurementsFolded, f.measurements, "cause", cause)
+	addSome(t.builder.ExporterWarehouseCallsFolded, f.calls, "cause", cause)
 	t.lost(f.lostRows)
 	t.lostOf("ids", float64(len(f.forgotten)))
 }
@@ -76,9 +75,7 @@ func (t *telemetry) lost(l losses) {
 }
 
 func (t *telemetry) lostOf(what string, n float64) {
-	if n > 0 {
-		t.builder.ExporterWarehouseFoldLost.Add(context.Background(), n, label("what", what))
-	}
+	addSome(t.builder.ExporterWarehouseFoldLost, n, "what", what)
 }
 
 func (t *telemetry) unknown(rows int) {
@@ -121,12 +118,8 @@ func (t *telemetry) maintenance(r *maintain.Result, took time.Duration) {
 	ctx := context.Background()
 	t.builder.ExporterWarehouseMaintenanceDuration.Record(ctx, took.Seconds())
 	t.builder.ExporterWarehouseSize.Record(ctx, r.Bytes)
-	if r.Kept > 0 {
-		t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, r.Kept, label("action", "keep"))
-	}
-	if r.Hostless > 0 {
-		t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, r.Hostless, label("action", "no_host"))
-	}
+	addSome(t.builder.ExporterWarehouseMaintenanceRows, r.Kept, "action", "keep")
+	addSome(t.builder.ExporterWarehouseMaintenanceRows, r.Hostless, "action", "no_host")
 }
 
 // number registers a metric that is one number.
