@@ -22,18 +22,15 @@ func arguments(args map[string]any) ([]NamedArgument, error) {
 	var out []NamedArgument
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		a := NamedArgument{Name: name}
+		var err error
 		if table, ok := args[name].(Records); ok {
-			if err := table.into(&a); err != nil {
-				return nil, fmt.Errorf("parameter %s: %w", name, err)
-			}
-			out = append(out, a)
-			continue
+			err = table.into(&a)
+		} else {
+			a.Value.Value, a.Type.Type, err = scalar(args[name])
 		}
-		text, kind, err := scalar(args[name])
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
 		}
-		a.Type.Type, a.Value.Value = kind, text
 		out = append(out, a)
 	}
 	return out, nil

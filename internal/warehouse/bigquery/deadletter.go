@@ -23,29 +23,19 @@ type DeadLetter struct {
 // maxDetail bounds what is kept of a message of the service.
 const maxDetail = 300
 
-// deadLetters is a file that takes rows until it is full. Nothing is ever taken
-// out: whoever has read it moves it away.
-type deadLetters struct {
-	path string
-	max  int64
-}
-
-func newDeadLetters(dir string, most int64) *deadLetters {
-	return &deadLetters{path: filepath.Join(dir, deadLetterName), max: most}
-}
-
-// put appends letters and tells how many are not in the file: those that found no room,
-// and those that could not be written, with an error.
-func (d *deadLetters) put(letters []json.RawMessage) (dropped int, err error) {
+// putLetters appends to a file that takes rows until it is full. Nothing is ever taken out:
+// who has read it moves it away. It returns how many are not in the file: those that found
+// no room, and those that could not be written, with an error.
+func (w *Writer) putLetters(letters []json.RawMessage) (dropped int, err error) {
 	if len(letters) == 0 {
 		return 0, nil
 	}
-	file, err := appendLines(d.path)
+	file, err := appendLines(filepath.Join(w.opts.Directory, deadLetterName))
 	if err != nil {
 		return len(letters), err
 	}
 	for i, line := range letters {
-		if file.size+int64(len(line))+1 > d.max {
+		if file.size+int64(len(line))+1 > w.opts.DeadLetters {
 			dropped++
 			continue
 		}
@@ -82,7 +72,7 @@ func linesOf(letters []letter) (lines []json.RawMessage) {
 
 // bury keeps rows that are never stored, once nothing sends their items again.
 func (w *Writer) bury(lines []json.RawMessage) {
-	dropped, _ := w.letters.put(lines) // counted either way
+	dropped, _ := w.putLetters(lines) // counted either way
 	w.dropped.Add(int64(dropped))
 	w.kept.Add(int64(len(lines) - dropped))
 }

@@ -68,7 +68,10 @@ type Endpoints struct {
 }
 
 func (e Endpoints) withDefaults() Endpoints {
-	return Endpoints{API: cmp.Or(e.API, DefaultAPI), Write: cmp.Or(e.Write, DefaultWriteAPI), Storage: cmp.Or(e.Storage, DefaultStorageAPI)}
+	e.API = cmp.Or(e.API, DefaultAPI)
+	e.Write = cmp.Or(e.Write, DefaultWriteAPI)
+	e.Storage = cmp.Or(e.Storage, DefaultStorageAPI)
+	return e
 }
 
 // Options of a Writer. Zero values stand for the defaults.

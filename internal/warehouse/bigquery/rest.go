@@ -144,7 +144,9 @@ type call struct {
 
 // do sends a request, several times if need be, and decodes the answer.
 func (r *REST) do(ctx context.Context, c call, into any) error {
-	return r.retry(ctx, func() error { return r.once(ctx, c, into) }, func(err error) bool { return temporary(ctx, err) })
+	return r.retry(ctx,
+		func() error { return r.once(ctx, c, into) },
+		func(err error) bool { return temporary(ctx, err) })
 }
 
 // retry tries several times if need be, as long as the errors pass.

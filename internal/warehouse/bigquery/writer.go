@@ -45,7 +45,6 @@ type Stats struct {
 // own. Its methods may be called concurrently; writes happen one after the other.
 type Writer struct {
 	common
-	letters *deadLetters
 
 	reconnects, kept, dropped, unknown atomic.Int64
 
@@ -73,7 +72,7 @@ func NewWriter(ctx context.Context, opts Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{common: common{opts: opts, intake: intake}, letters: newDeadLetters(opts.Directory, opts.DeadLetters)}
+	w := &Writer{common: common{opts: opts, intake: intake}}
 	if err := w.open(ctx); err != nil {
 		return nil, multierr.Append(err, w.release())
 	}
