@@ -3,6 +3,7 @@ package bucket
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -83,7 +84,9 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		if apart {
 			dir = aside
 		}
-		if theirs, err = m.pull(ctx, head, dir); err != nil {
+		o := table.TreeOptions{Fetch: m.store.manifests(ctx, dir)}
+		theirs, err = table.ReadTree(dir, head.Manifest, head.Checksum, o)
+		if err != nil {
 			return err
 		}
 		if apart {
@@ -119,7 +122,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 
 // nextMarker says what the directory has once it has the state of the newest commit.
 func (m *Mirror) nextMarker(found *marker, head *bucketCommit, theirs *table.Tree) marker {
-	next := newMarker(m.store.Address())
+	next := marker{Address: m.store.Address(), Owner: rand.Text()}
 	if found != nil {
 		next.Owner = found.Owner
 	}
@@ -289,11 +292,6 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return found[0].at, nil
-}
-
-// pull brings the manifests of a commit to a directory.
-func (m *Mirror) pull(ctx context.Context, c *bucketCommit, dir string) (*table.Tree, error) {
-	return table.ReadTree(dir, c.Manifest, c.Checksum, table.TreeOptions{Fetch: m.store.manifests(ctx, dir)})
 }
 
 // manifests fetches those that a directory does not have.

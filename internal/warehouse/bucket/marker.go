@@ -1,7 +1,6 @@
 package bucket
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,8 +29,6 @@ type marker struct {
 	Sequence  int64     `json:"sequence,omitempty"`
 	Committed time.Time `json:"committed,omitzero"`
 }
-
-func newMarker(address string) marker { return marker{Address: address, Owner: rand.Text()} }
 
 func readMarker(dir string) (*marker, error) {
 	path := filepath.Join(dir, table.SpoolName)

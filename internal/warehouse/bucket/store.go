@@ -67,7 +67,9 @@ func (b *Bucket) step(op, key string, do func() error) error {
 
 // createText makes an object of a text, as create does.
 func (s *Store) createText(ctx context.Context, path string, text []byte) error {
-	return s.create(ctx, path, int64(len(text)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
+	return s.create(ctx, path, int64(len(text)), func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(text)), nil
+	})
 }
 
 // create makes an object of a whole file or text, or nothing; errExists if there is
