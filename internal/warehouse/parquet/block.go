@@ -79,10 +79,8 @@ func (b *block) addColumn(c *columns.Column, intern func(string) string) {
 	case reflect.TypeFor[int64]():
 		v := &longs{page: longsOf}
 		add(v, setter(c, v, func(field *int64, x int64) { *field = x }))
-		for name, to := range map[string]**longs{"start_ns": &b.start, "end_ns": &b.end, "wall_ns": &b.wall, "process_start_ns": &b.processStart} {
-			if name == c.Name {
-				*to = v
-			}
+		if to := map[string]**longs{"start_ns": &b.start, "end_ns": &b.end, "wall_ns": &b.wall, "process_start_ns": &b.processStart}[c.Name]; to != nil {
+			*to = v
 		}
 		if c.Part() == columns.OfResource {
 			b.columns[len(b.columns)-1].set = nil
@@ -132,10 +130,8 @@ func (b *block) addTexts(c *columns.Column, intern func(string) string) {
 	if !c.Unbounded {
 		v.intern = intern
 	}
-	for name, to := range map[string]**nameVector{"class": &b.class, "method": &b.method, "kind": &b.kind, "service": &b.service, "version": &b.version} {
-		if name == c.Name {
-			*to = v
-		}
+	if to := map[string]**nameVector{"class": &b.class, "method": &b.method, "kind": &b.kind, "service": &b.service, "version": &b.version}[c.Name]; to != nil {
+		*to = v
 	}
 	column := blockColumn{path: c.Name, vector: v}
 	if c.Part() == columns.OfResource {

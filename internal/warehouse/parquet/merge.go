@@ -174,8 +174,10 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 	if m.ctx.Err() != nil {
 		return m.ctx.Err()
 	}
-	if err := m.read(u.paths); err != nil {
-		return err
+	for i := range m.parts {
+		if err := m.read(&m.parts[i], u.paths); err != nil {
+			return err
+		}
 	}
 	e := m.to.file.Encoder
 	for i, g := range groups {
@@ -193,24 +195,17 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 		e.table.resources.reset()
 		m.renumber(u.paths)
 	}
-	m.letGo(u.paths)
+	for i := range m.parts {
+		m.letGo(&m.parts[i], u.paths)
+	}
 	for c := first; c < first+u.leaves; c++ {
 		e.columns[c].forget()
 	}
 	return nil
 }
 
-// read reads columns of all parts.
-func (m *merger) read(paths []string) error {
-	for i := range m.parts {
-		if err := m.readPart(&m.parts[i], paths); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *merger) readPart(p *part, paths []string) error {
+// read reads columns of a part.
+func (m *merger) read(p *part, paths []string) error {
 	columns := p.block.named(paths)
 	for _, c := range columns {
 		c.borrow(&m.spare)
@@ -221,14 +216,8 @@ func (m *merger) readPart(p *part, paths []string) error {
 	return nil
 }
 
-// letGo forgets columns of all parts.
-func (m *merger) letGo(paths []string) {
-	for i := range m.parts {
-		m.letGoPart(&m.parts[i], paths)
-	}
-}
-
-func (m *merger) letGoPart(p *part, paths []string) {
+// letGo forgets columns of a part.
+func (m *merger) letGo(p *part, paths []string) {
 	for _, c := range p.block.named(paths) {
 		c.giveBack(&m.spare)
 	}
@@ -248,11 +237,11 @@ func (m *merger) renumber(paths []string) {
 // readResources reads what the rows' resources are.
 func (m *merger) readResources() error {
 	for i := range m.parts {
-		if err := m.readPart(&m.parts[i], resourcePaths); err != nil {
+		if err := m.read(&m.parts[i], resourcePaths); err != nil {
 			return err
 		}
 		m.parts[i].block.numberResources()
-		m.letGoPart(&m.parts[i], resourcePaths)
+		m.letGo(&m.parts[i], resourcePaths)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"slices"
 
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -50,13 +51,7 @@ func chainsOf(file *pq.File) [][]int {
 			others = append(others, i)
 		}
 	}
-	if len(others) == 0 {
-		return [][]int{counts}
-	}
-	if len(counts) == 0 {
-		return [][]int{others}
-	}
-	return [][]int{others, counts}
+	return slices.DeleteFunc([][]int{others, counts}, func(chain []int) bool { return len(chain) == 0 })
 }
 
 // onlyCounts reports whether a row group says that all its rows are counts.
