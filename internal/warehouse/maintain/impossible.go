@@ -59,7 +59,9 @@ func (r *runner) dropImpossible(ctx context.Context, d *table.Date, found map[Of
 	}
 	// Sums go with the files that they are of. Those of older programs may have such numbers, too.
 	if d.Sums != nil && d.Sums.Rows > 0 {
-		has, err := r.fetched(ctx, d.Sums.File, func(f parquet.File) (bool, error) { return impossible(ctx, f, until, nil) })
+		has, err := r.fetched(ctx, d.Sums.File, func(f parquet.File) (bool, error) {
+			return impossible(ctx, f, until, nil)
+		})
 		if err != nil || !has {
 			return err
 		}

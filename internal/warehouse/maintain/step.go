@@ -100,7 +100,9 @@ func (p *Policy) sumsDue(d *table.Date, now time.Time) bool {
 		return false
 	}
 	fine := finer(d.Files, methodspan.LevelHour)
-	missing := rowsOf(filter(fine, func(f parquet.File) bool { return d.Sums == nil || !slices.Contains(d.Sums.Of, f.Path) }))
+	missing := rowsOf(filter(fine, func(f parquet.File) bool {
+		return d.Sums == nil || !slices.Contains(d.Sums.Of, f.Path)
+	}))
 	return missing >= p.SumRows && 8*missing >= rowsOf(fine)
 }
 
