@@ -30,11 +30,6 @@ func splitID(id string) (prefix string, n uint64, numbered bool) {
 	return id[:i], n, err == nil
 }
 
-func splitsNumber(id string) bool {
-	_, _, numbered := splitID(id)
-	return numbered
-}
-
 // plainKey keeps an id that has no number apart from a prefix of the same
 // spelling: NUL is in no prefix, since ids with control characters are refused.
 func plainKey(id string) string { return "\x00" + id }
@@ -72,6 +67,15 @@ func (s IDSet) AddID(id string) int {
 	return len(s[prefix]) - before
 }
 
+// PackIDs packs a set of these ids.
+func PackIDs(ids []string) map[string]string {
+	set := IDSet{}
+	for _, id := range ids {
+		set.AddID(id)
+	}
+	return set.Pack()
+}
+
 // Pack writes the set for a manifest: by key the runs, as in "1-5,9".
 func (s IDSet) Pack() map[string]string {
 	if len(s) == 0 {
@@ -99,7 +103,7 @@ func (s IDSet) Pack() map[string]string {
 func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	for key, runs := range packed {
 		if id, plain := strings.CutPrefix(key, "\x00"); plain {
-			if splitsNumber(id) {
+			if _, _, numbered := splitID(id); numbered {
 				return grown, fmt.Errorf("%.80q has a number and no runs", id)
 			}
 			grown += s.AddID(id)

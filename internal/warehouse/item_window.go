@@ -16,19 +16,14 @@ type ItemWindow struct {
 // batches of a process are one run however many files had them. Beyond the largest
 // number of runs the oldest entries are left out.
 func MergeWindows(entries []ItemWindow, window time.Duration, largest int) ([]ItemWindow, error) {
-	type page struct {
-		last time.Time
-		ids  IDSet
-		runs int
-	}
-	pages := map[time.Time]*page{}
+	pages := map[time.Time]*idPage{}
 	var parts []time.Time
 	runs := 0
 	for _, e := range entries {
 		part := e.Committed.UTC().Truncate(window / pagesPerLog)
 		p := pages[part]
 		if p == nil {
-			p = &page{ids: IDSet{}}
+			p = &idPage{ids: IDSet{}}
 			pages[part] = p
 			parts = append(parts, part)
 		}

@@ -24,11 +24,7 @@ const tmpSuffix = ".tmp"
 // behind when it fails.
 func (w *Writer) commit(ctx context.Context, b *warehouse.Batch, now time.Time, res *warehouse.Result) error {
 	tx := &transaction{w: w, now: now}
-	ids := warehouse.IDSet{}
-	for _, id := range b.IDs {
-		ids.AddID(id)
-	}
-	if err := tx.commitRows(ctx, b.Partitions(), ids.Pack(), nil); err != nil {
+	if err := tx.commitRows(ctx, b.Partitions(), warehouse.PackIDs(b.IDs), nil); err != nil {
 		return err
 	}
 	for _, f := range tx.files {

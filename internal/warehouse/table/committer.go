@@ -164,28 +164,19 @@ func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifes
 // are too many.
 func (t *commit) setFiles(next *state, old dateState, ref dateRef, m *dateManifest, files []fileEntry) error {
 	for n := 0; len(files) > filesPerPart; n++ {
-		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
+		part := fmt.Sprintf("%s%s-%012d-part.json", warehouse.DatePrefix, m.Date, next.Generation)
+		if n > 0 {
+			part = fmt.Sprintf("%s%s.%d-%012d-part.json", warehouse.DatePrefix, m.Date, n, next.Generation)
+		}
+		sum, err := t.writeManifest(part, &dateManifest{Schema: parquet.SchemaVersion, Date: m.Date, Files: files[:filesPerPart]})
+		if err != nil {
 			return err
 		}
+		m.Parts = append(m.Parts, partRef{Manifest: part, Checksum: sum, Files: filesPerPart})
 		files = files[filesPerPart:]
 	}
 	m.Files = files
 	return t.setDate(next, old, ref, m)
-}
-
-// seal moves files of a date's manifest to a part. number tells the parts of one
-// commit apart.
-func (t *commit) seal(next *state, m *dateManifest, files []fileEntry, number int) error {
-	part := fmt.Sprintf("%s%s-%012d-part.json", warehouse.DatePrefix, m.Date, next.Generation)
-	if number > 0 {
-		part = fmt.Sprintf("%s%s.%d-%012d-part.json", warehouse.DatePrefix, m.Date, number, next.Generation)
-	}
-	sum, err := t.writeManifest(part, &dateManifest{Schema: parquet.SchemaVersion, Date: m.Date, Files: files})
-	if err != nil {
-		return err
-	}
-	m.Parts = append(m.Parts, partRef{Manifest: part, Checksum: sum, Files: len(files)})
-	return nil
 }
 
 // writeManifest writes v under a name that nothing refers to yet.

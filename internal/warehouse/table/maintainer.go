@@ -238,7 +238,10 @@ func (m *Maintainer) publishReplaced(date string, old []parquet.File, made fileE
 			return nil
 		}
 		return t.setFiles(next, before, ref, manifest, left)
-	}, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
+	}, func() (bool, error) {
+		_, files, err := m.state.loadFiles(m.root, date)
+		return !slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == m.below(old[0].Path) }), err
+	})
 }
 
 func (m *Maintainer) changed(date string) *warehouse.Error {
@@ -272,15 +275,6 @@ func (m *Maintainer) publishSettled(now time.Time, apply change, done func() (bo
 		cause = typed.Err
 	}
 	return warehouse.DiskError("replace", m.path(currentName), cause)
-}
-
-// unlisted reports whether the newest state does not list a file of a date.
-func (m *Maintainer) unlisted(date, path string) (bool, error) {
-	_, files, err := m.state.loadFiles(m.root, date)
-	if err != nil {
-		return false, err
-	}
-	return !slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == path }), nil
 }
 
 // Forgotten reports whether a date is kept for nothing: it has no files, and the items

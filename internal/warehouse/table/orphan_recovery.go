@@ -120,11 +120,7 @@ func (a *orphanRecovery) commit(now time.Time) error {
 	w := a.w
 	if len(a.keep)+len(a.rows) > 0 {
 		tx := &transaction{w: w, now: now}
-		ids := warehouse.IDSet{}
-		for _, id := range a.rowIDs {
-			ids.AddID(id)
-		}
-		if err := tx.commitRows(context.Background(), warehouse.PartitionByDate(a.rows), ids.Pack(), a.keep); err != nil {
+		if err := tx.commitRows(context.Background(), warehouse.PartitionByDate(a.rows), warehouse.PackIDs(a.rowIDs), a.keep); err != nil {
 			return err
 		}
 		for _, f := range tx.files {

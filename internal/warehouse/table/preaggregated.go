@@ -14,7 +14,8 @@ import (
 // Without rows there is none, and the one before stays. The file is of KindPreaggregated.
 func (m *Maintainer) AddPreaggregated(ctx context.Context, date string, of []parquet.File, o Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error) {
 	o.Kind = KindPreaggregated
-	return m.make(ctx, date, of, o, func(s *parquet.Stream) error { return produce(s.AddRow) }, func(date string, of []parquet.File, made fileEntry) error {
+	add := func(s *parquet.Stream) error { return produce(s.AddRow) }
+	return m.make(ctx, date, of, o, add, func(date string, of []parquet.File, made fileEntry) error {
 		if made.Rows == 0 {
 			return nil
 		}
