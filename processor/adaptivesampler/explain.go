@@ -117,10 +117,7 @@ func (s source) explain(m *method) rates.Explanation {
 	e.CallsPerSecond, e.RecordsPerSecond = t.calls, t.kept
 	side, of := t.side()
 	e.SpreadOf = of
-	cv, mean, records := coefficientOfVariation(side), 0.0, side.Records
-	if side.Weight > 0 {
-		mean = side.Sum / side.Weight
-	}
+	cv, mean, records := coefficientOfVariation(side), side.Mean(), side.Records
 	entry := t.entryShare
 	if info := m.info; info.amount > 0 { // what the decision was made of
 		cv, mean, records, e.SpreadOf = info.spread, info.mean, info.amount, info.of

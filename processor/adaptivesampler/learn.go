@@ -77,15 +77,8 @@ func (s *methodSums) fade(by float64) {
 	s.called *= by
 	s.above *= by
 	s.callees *= by
-	fadeSums(&s.wall, by)
-	fadeSums(&s.cpu, by)
-}
-
-func fadeSums(s *decide.WeightedSums, by float64) {
-	s.Records *= by
-	s.Weight *= by
-	s.Sum *= by
-	s.Squares *= by
+	s.wall.Decay(by)
+	s.cpu.Decay(by)
 }
 
 func (s *methodSums) addMethodSums(o *methodSums) {
@@ -98,15 +91,8 @@ func (s *methodSums) addMethodSums(o *methodSums) {
 	s.called += o.called
 	s.above += o.above
 	s.callees += o.callees
-	addSums(&s.wall, &o.wall)
-	addSums(&s.cpu, &o.cpu)
-}
-
-func addSums(s, o *decide.WeightedSums) {
-	s.Records += o.Records
-	s.Weight += o.Weight
-	s.Sum += o.Sum
-	s.Squares += o.Squares
+	s.wall.Add(&o.wall)
+	s.cpu.Add(&o.cpu)
 }
 
 // addRecord adds a record of weight 1/q.

@@ -88,7 +88,7 @@ func TestLearningIsExact(t *testing.T) {
 			&want.Wall: {Records: 10, Weight: 20, Sum: 600, Squares: 19800},
 			&want.CPU:  {Records: 4, Weight: 32, Sum: 640, Squares: 13600},
 		} {
-			addSums(side, &add)
+			side.Add(&add)
 		}
 		want.Arrived = 0.5
 		r.send(b.Traces)

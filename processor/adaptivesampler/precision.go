@@ -17,11 +17,11 @@ type traffic struct {
 
 // side returns the quantity that costs are made of: CPU time where it is known, wall
 // time elsewhere.
-func (t *traffic) side() (decide.WeightedSums, string) {
+func (t *traffic) side() (*decide.WeightedSums, string) {
 	if t.cpu.Records > 0 {
-		return t.cpu, "cpu"
+		return &t.cpu, "cpu"
 	}
-	return t.wall, "wall"
+	return &t.wall, "wall"
 }
 
 // traffic reads what time has not made old. The table is locked.
@@ -38,14 +38,12 @@ func (m *method) traffic() traffic {
 	return t
 }
 
-// coefficientOfVariation returns the coefficient of variation of single calls, by records weighted by
-// their inverse probability.
-func coefficientOfVariation(s decide.WeightedSums) float64 {
-	if s.Records < 2 || s.Weight <= 0 || s.Sum <= 0 {
+// coefficientOfVariation returns that of single calls, 0 where too few records show it.
+func coefficientOfVariation(s *decide.WeightedSums) float64 {
+	if s.Records < 2 {
 		return 0
 	}
-	mean := s.Sum / s.Weight
-	return math.Sqrt(max(s.Squares/s.Weight-mean*mean, 0)) / mean
+	return s.CV()
 }
 
 // dayError returns the relative standard error of a day's total, by the ratio estimator

@@ -18,8 +18,6 @@ const tiny = 1e-12
 // methods is a part of its own.
 type budget struct{ *methodStore }
 
-func newBudget(cfg Config) *budget { return &budget{newMethodStore(cfg)} }
-
 func (b *budget) Step(now time.Time, seen []Observation) []Decision {
 	b.learnInterval(now, seen)
 	b.prepare(now)

@@ -213,7 +213,7 @@ func DefaultConfig() Config {
 // New returns the strategy of a valid configuration.
 func New(cfg Config) Strategy {
 	if cfg.Strategy == StrategyTiers {
-		return newTiers(cfg)
+		return &tiers{newMethodStore(cfg)}
 	}
-	return newBudget(cfg)
+	return &budget{newMethodStore(cfg)}
 }

@@ -95,7 +95,6 @@ type Decision struct {
 // Stats are the store's own figures, for metrics.
 type Stats struct {
 	Methods          int     // in the store
-	Capacity         int     // max_methods
 	Overflowed       int64   // methods of single intervals that were aggregated into `(overflow)`, since the start
 	Forgotten        int64   // methods removed from the store, since the start
 	Boosted          int     // services that compare two versions now

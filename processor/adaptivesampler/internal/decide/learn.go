@@ -10,8 +10,8 @@ import (
 
 // age reduces the weight of what was learned before.
 func (m *method) age(factor float64) {
-	m.wall.decay(factor)
-	m.cpu.decay(factor)
+	m.wall.Decay(factor)
+	m.cpu.Decay(factor)
 	m.entry *= factor
 	m.called *= factor
 	m.callees *= factor
@@ -38,8 +38,8 @@ func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 	if s.Arrived > 0 && s.Arrived <= 1 {
 		m.arrived = s.Arrived
 	}
-	m.wall.addSums(s.Wall)
-	m.cpu.addSums(s.CPU)
+	m.wall.addSound(&s.Wall)
+	m.cpu.addSound(&s.CPU)
 	if sound(s.Entry) && sound(s.Called) {
 		m.entry += min(s.Entry, s.Called)
 		m.called += s.Called
@@ -131,7 +131,7 @@ func (m *method) decision() Decision {
 	d := Decision{
 		Key: m.key, Mode: m.mode, P: m.p, Class: m.class.is, Score: m.score.label, Reason: m.reason,
 		State: rates.Known, CallsPerSecond: m.calls.Now, EntryShare: math.NaN(),
-		Mean: own.mean(), Spread: m.cv(), SpreadOf: name, SpreadRecords: own.Records,
+		Mean: own.Mean(), Spread: m.cv(), SpreadOf: name, SpreadRecords: own.Records,
 	}
 	if m.rule != nil {
 		d.Tier = m.rule.Tier

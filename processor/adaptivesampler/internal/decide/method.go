@@ -34,10 +34,10 @@ type method struct {
 
 	seen        time.Time // last
 	calls       level
-	owed        float64 // calls of intervals that are not judged yet
-	lately      float64 // calls per second of the last interval
-	wall, cpu   moments
-	entry       float64 // weights by caller, decayed
+	owed        float64      // calls of intervals that are not judged yet
+	lately      float64      // calls per second of the last interval
+	wall, cpu   WeightedSums // of all intervals, older ones count less
+	entry       float64      // weights by caller, decayed
 	called      float64
 	callees     float64 // ns in methods it called, decayed like its own time
 	compared    float64 // records since the comparison began
@@ -63,7 +63,7 @@ func (m *method) pinned() bool { return m.rule != nil && m.rule.Pinned() }
 func (m *method) frozen() bool { return !m.version.heard || m.mode == methodfile.ModeOff }
 
 // measured returns the moments that decisions go by: CPU where it is known.
-func (m *method) measured() (of *moments, name string) {
+func (m *method) measured() (of *WeightedSums, name string) {
 	if m.cpu.Records > 0 {
 		return &m.cpu, MeterCPU
 	}
@@ -78,7 +78,7 @@ func (m *method) cv() float64 {
 		prior = m.priorSpread
 	}
 	own, _ := m.measured()
-	return (priorRecords*prior + own.Records*own.cv()) / (priorRecords + own.Records)
+	return (priorRecords*prior + own.Records*own.CV()) / (priorRecords + own.Records)
 }
 
 // cost returns the mean time of a call in ns, in the unit of the service: CPU if any
@@ -86,7 +86,7 @@ func (m *method) cv() float64 {
 // of magnitude.
 func (m *method) cost() float64 {
 	own, name := m.measured()
-	mean := own.mean()
+	mean := own.Mean()
 	if name == MeterWall {
 		mean *= m.version.service.cpuPerWall
 	}

@@ -42,7 +42,6 @@ func newMethodStore(cfg Config) *methodStore {
 		services: make(map[serviceKey]*service),
 		versions: make(map[Group]*version),
 		trim:     1,
-		stats:    Stats{Capacity: cfg.MaxMethods},
 	}
 }
 

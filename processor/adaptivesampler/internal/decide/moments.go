@@ -5,29 +5,31 @@ import (
 	"time"
 )
 
-// moments are the sums of all intervals, older ones counting less.
-type moments WeightedSums
-
-func (m *moments) decay(factor float64) {
-	m.Records *= factor
-	m.Weight *= factor
-	m.Sum *= factor
-	m.Squares *= factor
+// Decay reduces the weight of all records so far.
+func (s *WeightedSums) Decay(factor float64) {
+	s.Records *= factor
+	s.Weight *= factor
+	s.Sum *= factor
+	s.Squares *= factor
 }
 
-// addSums adds an interval's sums. Invalid ones are skipped, so that they do not stay for
+// Add adds the records of others.
+func (s *WeightedSums) Add(o *WeightedSums) {
+	s.Records += o.Records
+	s.Weight += o.Weight
+	s.Sum += o.Sum
+	s.Squares += o.Squares
+}
+
+// addSound adds an interval's sums. Invalid ones are skipped, so that they do not stay for
 // days.
-func (m *moments) addSums(s WeightedSums) {
-	if !s.sound() {
-		return
+func (s *WeightedSums) addSound(o *WeightedSums) {
+	if o.sound() {
+		s.Add(o)
 	}
-	m.Records += s.Records
-	m.Weight += s.Weight
-	m.Sum += s.Sum
-	m.Squares += s.Squares
 }
 
-func (s WeightedSums) sound() bool {
+func (s *WeightedSums) sound() bool {
 	for _, x := range [...]float64{s.Records, s.Weight, s.Sum, s.Squares} {
 		if !sound(x) {
 			return false
@@ -40,21 +42,22 @@ func (s WeightedSums) sound() bool {
 // when others are added to it.
 func sound(x float64) bool { return x >= 0 && x < 1e100 }
 
-// mean returns the weighted mean, 0 without records.
-func (m *moments) mean() float64 {
-	if m.Weight <= 0 {
+// Mean returns the weighted mean, 0 without records.
+func (s *WeightedSums) Mean() float64 {
+	if s.Weight <= 0 {
 		return 0
 	}
-	return m.Sum / m.Weight
+	return s.Sum / s.Weight
 }
 
-// cv returns the weighted standard deviation over the mean, 0 without records.
-func (m *moments) cv() float64 {
-	mean := m.mean()
+// CV returns the coefficient of variation, the weighted standard deviation over the mean, 0
+// without records.
+func (s *WeightedSums) CV() float64 {
+	mean := s.Mean()
 	if mean <= 0 {
 		return 0
 	}
-	return math.Sqrt(max(m.Squares/m.Weight-mean*mean, 0)) / mean
+	return math.Sqrt(max(s.Squares/s.Weight-mean*mean, 0)) / mean
 }
 
 // halved returns the factor that is left after d.

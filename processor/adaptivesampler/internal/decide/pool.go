@@ -20,7 +20,7 @@ func (b *methodStore) pool() {
 		s.sums = pooled{}
 	}
 	for _, m := range b.order {
-		if cpu, wall := m.cpu.mean(), m.wall.mean(); cpu > 0 && wall > 0 {
+		if cpu, wall := m.cpu.Mean(), m.wall.Mean(); cpu > 0 && wall > 0 {
 			m.version.service.sums.cpu += cpu * m.calls.Now
 			m.version.service.sums.wall += wall * m.calls.Now
 		}
@@ -46,13 +46,13 @@ func (b *methodStore) pool() {
 // pool adds what the method knows to the sums of its service.
 func (m *method) pool(s *service) {
 	own, name := m.measured()
-	if own.Records < 2 || own.mean() <= 0 {
+	if own.Records < 2 || own.Mean() <= 0 {
 		return
 	}
 	n := min(own.Records, pooledRecords)
 	s.sums.records += n
-	s.sums.spread += n * own.cv()
-	mean := own.mean()
+	s.sums.spread += n * own.CV()
+	mean := own.Mean()
 	if name == MeterWall {
 		mean *= s.cpuPerWall
 	}

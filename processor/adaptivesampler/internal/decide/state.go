@@ -51,7 +51,7 @@ type methodState struct {
 	Seen        float64     `json:"seen"`
 	Calls       [5]float64  `json:"calls"` // the fields of level but one
 	Bunch       [2]float64  `json:"bunch"`
-	Wall        [4]float64  `json:"wall"` // the fields of moments
+	Wall        [4]float64  `json:"wall"` // the fields of WeightedSums
 	CPU         [4]float64  `json:"cpu"`
 	Entry       float64     `json:"entry,omitempty"`
 	Called      float64     `json:"called,omitempty"`
@@ -129,4 +129,4 @@ func (m *method) state() methodState {
 	return s
 }
 
-func (m *moments) state() [4]float64 { return [4]float64{m.Records, m.Weight, m.Sum, m.Squares} }
+func (s *WeightedSums) state() [4]float64 { return [4]float64{s.Records, s.Weight, s.Sum, s.Squares} }

@@ -6,8 +6,6 @@ import "time"
 // It has no budget: what it keeps grows with the calls.
 type tiers struct{ *methodStore }
 
-func newTiers(cfg Config) *tiers { return &tiers{newMethodStore(cfg)} }
-
 func (t *tiers) Step(now time.Time, seen []Observation) []Decision {
 	t.learnInterval(now, seen)
 	t.prepare(now)

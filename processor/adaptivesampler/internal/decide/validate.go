@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
@@ -37,14 +38,10 @@ func (f *faults) above(key string, x, low time.Duration) {
 	}
 }
 
-func (f *faults) oneOf(key, word string, words ...string) bool {
-	for _, w := range words {
-		if word == w {
-			return true
-		}
+func (f *faults) oneOf(key, word string, words ...string) {
+	if !slices.Contains(words, word) {
+		f.addf("`%s` must be one of %q, found %s: %s", key, words, configfile.Quote(word), configfile.DidYouMean(word, words))
 	}
-	f.addf("`%s` must be one of %q, found %s: %s", key, words, configfile.Quote(word), configfile.DidYouMean(word, words))
-	return false
 }
 
 // Validate reports all faults at once.
