@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -129,44 +131,20 @@ func (c *Config) validateStrategy() error {
 	return checked.Validate()
 }
 
-// changedOf names the options of strategies that are set.
+// changedOf names the options of strategies that are set, of which there is one at least.
 func changedOf(c, plain decide.Config) string {
 	var names []string
-	for _, option := range []struct {
-		name string
-		said bool
-	}{
-		{"half_life", c.HalfLife != plain.HalfLife},
-		{"forget_after", c.ForgetAfter != plain.ForgetAfter},
-		{"floor_records_per_day", c.FloorRecordsPerDay != plain.FloorRecordsPerDay},
-		{"min_rate", c.MinRate != plain.MinRate},
-		{"max_rate", c.MaxRate != plain.MaxRate},
-		{"cold_start", c.ColdStart != plain.ColdStart},
-		{"overflow", c.Overflow != plain.Overflow},
-		{"budget", c.Budget != plain.Budget},
-		{"classes", c.Classes != plain.Classes},
-		{"boost", c.Boost != plain.Boost},
-		{"scorecard", c.Scorecard != plain.Scorecard},
-	} {
-		if option.said {
-			names = append(names, "`"+option.name+"`")
+	set, unset := reflect.ValueOf(c), reflect.ValueOf(plain)
+	for i := range set.NumField() {
+		if !set.Field(i).Equal(unset.Field(i)) {
+			names = append(names, "`"+set.Type().Field(i).Tag.Get("mapstructure")+"`")
 		}
 	}
-	return join(names)
-}
-
-func join(names []string) string {
-	s := ""
-	for i, name := range names {
-		switch {
-		case i > 0 && i == len(names)-1:
-			s += " and "
-		case i > 0:
-			s += ", "
-		}
-		s += name
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
 	}
-	return s
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // validateShadow checks that the tiers in shadow exist: those of the method file

@@ -34,17 +34,17 @@ func (t *methodTable) evictGroups(places int) (evicted int) {
 	}
 	var all []idle
 	for _, g := range t.groups {
-		used, none := g.overflow.used, len(g.methods) == 0
+		used := g.overflow.used
 		for _, m := range g.methods {
 			used = max(used, m.used)
 		}
-		switch {
-		case used >= t.epoch-2:
-		case none:
-			all = append(all, idle{g, 0})
-		default:
-			all = append(all, idle{g, used})
+		if used >= t.epoch-2 {
+			continue
 		}
+		if len(g.methods) == 0 {
+			used = 0
+		}
+		all = append(all, idle{g, used})
 	}
 	slices.SortFunc(all, func(a, b idle) int { return cmp.Compare(a.used, b.used) })
 	for _, i := range all[:min(places, len(all))] {
@@ -59,14 +59,12 @@ func (t *methodTable) evictGroups(places int) (evicted int) {
 	return evicted
 }
 
-func (t *methodTable) idle(m *method) bool { return m.used < t.epoch-2 }
-
 // evictMethods frees that many places, if it can. t.mu is held.
 func (t *methodTable) evictMethods(places int) int {
 	var idle []*method
 	for _, g := range t.groups {
 		for _, m := range g.methods {
-			if t.idle(m) {
+			if m.used < t.epoch-2 {
 				idle = append(idle, m)
 			}
 		}

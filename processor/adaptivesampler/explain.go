@@ -20,8 +20,8 @@ const maxExplained = 100
 
 // Explain implements rates.Source: one answer for each version, the newest first,
 // that has met the method, or one that says that none has.
-func (s source) Explain(target rates.Target, name string) []rates.Explanation {
-	t := s.table
+func (l *controlLoop) Explain(target rates.Target, name string) []rates.Explanation {
+	t := l.table
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var groups []*group
@@ -37,15 +37,15 @@ func (s source) Explain(target rates.Target, name string) []rates.Explanation {
 	for _, g := range groups {
 		found := g.named(name, f)
 		for _, m := range found {
-			all = append(all, s.explain(m))
+			all = append(all, l.explain(m))
 		}
 		if len(found) == 0 {
-			all = append(all, s.explainAbsent(g, name, f))
+			all = append(all, l.explainAbsent(g, name, f))
 		}
 	}
 	if len(groups) == 0 {
 		g := &group{Group: decide.Group{Namespace: target.Namespace, Service: target.Service, Environment: target.Environment, Version: target.Version}, unknown: t.unknown}
-		all = append(all, s.explainAbsent(g, name, f))
+		all = append(all, l.explainAbsent(g, name, f))
 	}
 	return all[:min(len(all), maxExplained)]
 }
@@ -83,10 +83,10 @@ func (m *method) spanName() string {
 }
 
 // base returns what every explanation has, whether the method is known or not.
-func (s source) base(g *group, name string, rule *methodfile.Rule, d *decision) rates.Explanation {
+func (l *controlLoop) base(g *group, name string, rule *methodfile.Rule, d *decision) rates.Explanation {
 	e := rates.Explanation{
 		Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version, Method: name,
-		Strategy: s.config.Strategy, Tier: d.tier, Class: d.class, Score: d.score, Mode: string(d.mode),
+		Strategy: l.config.Strategy, Tier: d.tier, Class: d.class, Score: d.score, Mode: string(d.mode),
 		RateAsked: d.rate, Shadow: d.shadow,
 	}
 	if e.Mode == "" {
@@ -95,8 +95,8 @@ func (s source) base(g *group, name string, rule *methodfile.Rule, d *decision) 
 	switch {
 	case rule != nil:
 		e.Rule = rule.Reason
-	case s.file != nil && speaks(&s.table.rules.file.Default):
-		e.Rule = s.table.rules.file.Default.Reason
+	case l.file != nil && speaks(&l.table.rules.file.Default):
+		e.Rule = l.table.rules.file.Default.Reason
 	}
 	return e
 }
@@ -107,13 +107,13 @@ func speaks(d *methodfile.Rule) bool {
 		d.CPURate > 0 || d.Tail || d.Stack || d.Blocking
 }
 
-func (s source) explain(m *method) rates.Explanation {
+func (l *controlLoop) explain(m *method) rates.Explanation {
 	d, t := m.inForce(), m.traffic()
 	name := m.name
 	if m.function.Class != "" && name == m.function.Method { // spelled in two parts
 		name = m.function.Full()
 	}
-	e := s.base(m.group, name, m.rule, d)
+	e := l.base(m.group, name, m.rule, d)
 	e.CallsPerSecond, e.RecordsPerSecond = t.calls, t.kept
 	side, of := t.side()
 	e.SpreadOf = of
@@ -156,7 +156,7 @@ func (s source) explain(m *method) rates.Explanation {
 		e.ErrorOfDay = known(dayError(cv, e.CallsPerSecond, inForce*share))
 		e.ErrorOfDayDouble = known(dayError(cv, e.CallsPerSecond, min(1, 2*inForce*share)))
 	}
-	e.Reason = s.sentence(&e, d)
+	e.Reason = l.sentence(&e, d)
 	return e
 }
 
@@ -181,8 +181,8 @@ func stateOf(m *method, d *decision, records float64) rates.MethodState {
 
 // explainAbsent explains a method without a place of its own: it is unknown, or shares
 // one with others.
-func (s source) explainAbsent(g *group, name string, f methodspan.Function) rates.Explanation {
-	t := s.table
+func (l *controlLoop) explainAbsent(g *group, name string, f methodspan.Function) rates.Explanation {
+	t := l.table
 	rule, d := t.rules.find(f)
 	state := rates.Unseen
 	switch {
@@ -197,28 +197,27 @@ func (s source) explainAbsent(g *group, name string, f methodspan.Function) rate
 	case g.overflow != nil && g.overflow.used > 0:
 		state = rates.Overflow
 	}
-	e := s.base(g, name, rule, d)
+	e := l.base(g, name, rule, d)
 	e.State = state
-	e.Reason = s.sentence(&e, d)
+	e.Reason = l.sentence(&e, d)
 	return e
 }
 
 // sentence returns the reason in words.
-func (s source) sentence(e *rates.Explanation, d *decision) string {
+func (l *controlLoop) sentence(e *rates.Explanation, d *decision) string {
 	said := d.reason
-	if !d.learned {
-		switch {
-		case e.Rule != "" && !d.open:
-			said = "the method file says so, by " + e.Rule
-		default:
-			said = "nothing but `default_rate` speaks of it"
-		}
+	switch {
+	case d.learned:
+	case e.Rule != "" && !d.open:
+		said = "the method file says so, by " + e.Rule
+	default:
+		said = "nothing but `default_rate` speaks of it"
 	}
 	switch e.State {
 	case rates.Unseen:
 		said = "no span of it has arrived; until one does: " + said
 	case rates.Overflow:
-		said = fmt.Sprintf("the table of %d methods was full, so it may share one place and one rate with others: %s", s.config.MaxMethods, said)
+		said = fmt.Sprintf("the table of %d methods was full, so it may share one place and one rate with others: %s", l.config.MaxMethods, said)
 	case rates.Off:
 		said = "it is not measured: " + said
 	case rates.Rare:

@@ -269,7 +269,7 @@ func TestTheExtensionThatIsNotThere(t *testing.T) {
 			component.StartFunc
 			component.ShutdownFunc
 		}{}}, "`rates` must name an extension that serves rates, found \"sampling_rates\" of type sampling_rates: use a `sampling_rates` extension"},
-		{"taken", host{deskID: &desk{owner: "processors::b", source: source{}}}, "`rates` \"sampling_rates\": taken by processors::b"},
+		{"taken", host{deskID: &desk{owner: "processors::b", source: &controlLoop{}}}, "`rates` \"sampling_rates\": taken by processors::b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := build(t, adaptive(), 1, &scripted{})

@@ -27,7 +27,7 @@ func (l *controlLoop) publish(host component.Host) error {
 	if !ok {
 		return fmt.Errorf("`rates` must name an extension that serves rates, found %s of type %s: use a `sampling_rates` extension", configfile.Quote(id.String()), id.Type())
 	}
-	withdraw, err := publisher.Publish("processors::"+l.id.String(), source{l})
+	withdraw, err := publisher.Publish("processors::"+l.id.String(), l)
 	if err != nil {
 		return fmt.Errorf("`rates` %s: %w", configfile.Quote(id.String()), err)
 	}
@@ -48,10 +48,7 @@ func availableExtensions(host component.Host) string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// source is what the extension reads the tables from.
-type source struct{ *controlLoop }
-
-// Rates implements rates.Source.
-func (s source) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
-	return s.controlLoop.served.Rates(target)
+// Rates implements rates.Source, from which the extension reads the tables.
+func (l *controlLoop) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
+	return l.served.Rates(target)
 }

@@ -3,7 +3,6 @@ package adaptivesampler
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -16,9 +15,8 @@ import (
 const maxReasons = 64
 
 // stepTelemetry are the gauges that each step sets. A series that no longer applies is
-// set to zero.
+// set to zero. Steps come one at a time.
 type stepTelemetry struct {
-	mu           sync.Mutex
 	methods      map[[2]string]int64 // by tier and class
 	reasons      map[[2]string]int64 // by tier and reason
 	namedReasons map[string]bool     // reasons with a label of their own
@@ -31,15 +29,13 @@ func (t *telemetry) stepped(ctx context.Context, l *controlLoop, evicted int, ke
 		t.builder.ProcessorAdaptiveSamplerEvictions.Add(ctx, int64(evicted))
 	}
 	t.records(ctx, l, kept)
-	t.steps.mu.Lock()
-	defer t.steps.mu.Unlock()
 	t.countMethods(ctx, l.table)
 	t.shadowed(ctx, l.table)
 }
 
 func (t *telemetry) records(ctx context.Context, l *controlLoop, kept float64) {
 	record := func(figure string, perSecond float64) {
-		t.builder.ProcessorAdaptiveSamplerRecords.Record(ctx, perSecond, metric.WithAttributeSet(attribute.NewSet(attribute.String("figure", figure))))
+		t.builder.ProcessorAdaptiveSamplerRecords.Record(ctx, perSecond, metric.WithAttributes(attribute.String("figure", figure)))
 	}
 	record("kept", kept)
 	if l.strategy == nil {
@@ -69,10 +65,6 @@ func (t *methodTable) services() int {
 
 func (t *telemetry) countMethods(ctx context.Context, table *methodTable) {
 	s := &t.steps
-	if s.methods == nil {
-		s.methods, s.reasons = make(map[[2]string]int64), make(map[[2]string]int64)
-		s.namedReasons = make(map[string]bool)
-	}
 	for key := range s.methods {
 		s.methods[key] = 0
 	}
@@ -95,12 +87,12 @@ func (t *telemetry) countMethods(ctx context.Context, table *methodTable) {
 	}
 	table.mu.RUnlock()
 	for key, n := range s.methods {
-		t.builder.ProcessorAdaptiveSamplerMethods.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(
-			attribute.String("tier", key[0]), attribute.String("class", key[1]))))
+		t.builder.ProcessorAdaptiveSamplerMethods.Record(ctx, n, metric.WithAttributes(
+			attribute.String("tier", key[0]), attribute.String("class", key[1])))
 	}
 	for key, n := range s.reasons {
-		t.builder.ProcessorAdaptiveSamplerReasons.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(
-			attribute.String("tier", key[0]), attribute.String("reason", key[1]))))
+		t.builder.ProcessorAdaptiveSamplerReasons.Record(ctx, n, metric.WithAttributes(
+			attribute.String("tier", key[0]), attribute.String("reason", key[1])))
 	}
 }
 
@@ -145,15 +137,12 @@ func (t *telemetry) shadowed(ctx context.Context, table *methodTable) {
 		}
 	}
 	table.mu.RUnlock()
-	if len(sums) > 0 && s.costs == nil {
-		s.costs = make(map[int]bool)
-	}
 	for label, sum := range sums {
 		s.costs[label] = true
 		tier := attribute.String("tier", t.name(label))
 		for which, e := range map[string]float64{"arriving": sum.relative(sum.arriving), "shadow": sum.relative(sum.shadow)} {
-			t.builder.ProcessorAdaptiveSamplerShadowError.Record(ctx, e, metric.WithAttributeSet(attribute.NewSet(tier, attribute.String("rates", which))))
+			t.builder.ProcessorAdaptiveSamplerShadowError.Record(ctx, e, metric.WithAttributes(tier, attribute.String("rates", which)))
 		}
-		t.builder.ProcessorAdaptiveSamplerShadowCost.Record(ctx, sum.usd, metric.WithAttributeSet(attribute.NewSet(tier)))
+		t.builder.ProcessorAdaptiveSamplerShadowCost.Record(ctx, sum.usd, metric.WithAttributes(tier))
 	}
 }

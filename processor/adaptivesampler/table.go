@@ -2,7 +2,6 @@ package adaptivesampler
 
 import (
 	"iter"
-	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -193,7 +192,7 @@ func (t *methodTable) all() iter.Seq[*method] {
 
 func (t *methodTable) everyGroup() iter.Seq[*group] {
 	return func(yield func(*group) bool) {
-		for g := range maps.Values(t.groups) {
+		for _, g := range t.groups {
 			if !yield(g) {
 				return
 			}
@@ -211,7 +210,7 @@ func (t *methodTable) find(key decide.Key) *method {
 	if !ok {
 		return nil
 	}
-	f := methodspan.Function{Class: key.Class, Method: key.Method, Signature: key.Signature}
+	f := functionOf(key)
 	if f == g.overflow.function {
 		return g.overflow
 	}

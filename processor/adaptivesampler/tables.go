@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -65,10 +66,7 @@ func (l *controlLoop) update(now time.Time) {
 	l.fallback = l.finish(&rates.Table{Default: l.defaultRate(t.unknown), Methods: l.patterns, Provisional: t.unknown != nil})
 	t.mu.RUnlock()
 
-	all := make(map[decide.Group]*rates.Table, 2*len(own))
-	for id, table := range own {
-		all[id] = table
-	}
+	all := maps.Clone(own)
 	aliases(all, groups)
 	l.telemetry.served(l.served.replace(all, l.fallback))
 }
@@ -161,18 +159,23 @@ func rateOf(m *method) rates.Rate {
 		r.CPUP = &d.cpuRate
 	}
 	if m.rule != nil {
-		if r.CPUP == nil && !math.IsNaN(m.rule.CPURate) {
-			r.CPUP = &m.rule.CPURate
-		}
-		r.Blocking = m.rule.Blocking
-		if m.rule.Tail {
-			r.Tail = &m.rule.Tail
-		}
-		if m.rule.Stack {
-			r.Stack = &m.rule.Stack
-		}
+		addRule(&r, m.rule)
 	}
 	return r
+}
+
+// addRule adds what the method file alone says of a method.
+func addRule(r *rates.Rate, rule *methodfile.Rule) {
+	if r.CPUP == nil && !math.IsNaN(rule.CPURate) {
+		r.CPUP = &rule.CPURate
+	}
+	r.Blocking = rule.Blocking
+	if rule.Tail {
+		r.Tail = &rule.Tail
+	}
+	if rule.Stack {
+		r.Stack = &rule.Stack
+	}
 }
 
 // defaultRate returns what methods do that the table does not name. With a tier in
@@ -207,15 +210,7 @@ func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
 	if !d.open {
 		r.P = &d.rate
 	}
-	if !math.IsNaN(rule.CPURate) {
-		r.CPUP = &rule.CPURate
-	}
-	if rule.Tail {
-		r.Tail = &rule.Tail
-	}
-	if rule.Stack {
-		r.Stack = &rule.Stack
-	}
+	addRule(&r, rule)
 	return r
 }
 

@@ -72,7 +72,6 @@ type shadowCounts struct{ kept, dropped float64 }
 type telemetry struct {
 	builder        *metadata.TelemetryBuilder
 	contradictions [contradictionCount][]metric.AddOption
-	results        map[string][]metric.AddOption
 
 	mu       sync.RWMutex
 	tiers    map[string]int
@@ -91,10 +90,10 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	t := &telemetry{
 		builder: builder,
 		tiers:   map[string]int{"": noTier},
-		results: make(map[string][]metric.AddOption),
-	}
-	for _, result := range []string{"applied", "refused", "saved", "failed"} {
-		t.results[result] = addOption(attribute.String("result", result))
+		steps: stepTelemetry{
+			methods: make(map[[2]string]int64), reasons: make(map[[2]string]int64),
+			namedReasons: make(map[string]bool), costs: make(map[int]bool),
+		},
 	}
 	for i, name := range contradictionNames {
 		t.contradictions[i] = addOption(attribute.String("contradiction", name))
@@ -167,7 +166,7 @@ func (t *telemetry) reloaded(applied bool) {
 	if applied {
 		result = "applied"
 	}
-	t.builder.ProcessorAdaptiveSamplerReloads.Add(context.Background(), 1, t.results[result]...)
+	t.builder.ProcessorAdaptiveSamplerReloads.Add(context.Background(), 1, metric.WithAttributes(attribute.String("result", result)))
 }
 
 func (t *telemetry) saved(ok bool) {
@@ -175,7 +174,7 @@ func (t *telemetry) saved(ok bool) {
 	if ok {
 		result = "saved"
 	}
-	t.builder.ProcessorAdaptiveSamplerStateWrites.Add(context.Background(), 1, t.results[result]...)
+	t.builder.ProcessorAdaptiveSamplerStateWrites.Add(context.Background(), 1, metric.WithAttributes(attribute.String("result", result)))
 }
 
 func (t *telemetry) served(changes int) {
