@@ -119,13 +119,13 @@ func (l *controlLoop) explain(m *method) rates.Explanation {
 	e.SpreadOf = of
 	cv, mean, records := coefficientOfVariation(side), side.Mean(), side.Records
 	entry := t.entryShare
-	if info := m.info; info.amount > 0 { // what the decision was made of
-		cv, mean, records, e.SpreadOf = info.spread, info.mean, info.amount, info.of
-		if !math.IsNaN(info.entry) {
-			entry = info.entry
+	if info := m.info; info.SpreadRecords > 0 { // what the decision was made of
+		cv, mean, records, e.SpreadOf = info.Spread, info.Mean, info.SpreadRecords, info.SpreadOf
+		if !math.IsNaN(info.EntryShare) {
+			entry = info.EntryShare
 		}
-		if info.calls > 0 {
-			e.CallsPerSecond = info.calls
+		if info.CallsPerSecond > 0 {
+			e.CallsPerSecond = info.CallsPerSecond
 		}
 	}
 	if !math.IsNaN(entry) {
@@ -173,7 +173,7 @@ func stateOf(m *method, d *decision, records float64) rates.MethodState {
 		return rates.Overflow
 	case d.off():
 		return rates.Off
-	case m.info.state == rates.Rare, records < fewRecords:
+	case m.info.State == rates.Rare, records < fewRecords:
 		return rates.Rare
 	}
 	return rates.Known

@@ -35,7 +35,7 @@ type method struct {
 	fixed     *decision                // of the file
 	decision  *decision                // in force
 	held      atomic.Pointer[decision] // less than that, for the rest of the interval; nil = no limit is near
-	info      strategyInfo
+	info      decide.Evidence
 	spellings int
 	decided   int64 // the interval the strategy last spoke of it
 
@@ -219,18 +219,13 @@ func (m *method) endInterval(now time.Time, elapsed time.Duration) (seen methodS
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen, arrived = m.now, m.arrived
-	m.fadeTo(now)
-	m.recent.addMethodSums(&seen)
-	m.seconds += elapsed.Seconds()
-	m.now = methodSums{}
-	return seen, arrived
-}
-
-// fadeTo reduces the weight of older sums. m.mu is held.
-func (m *method) fadeTo(now time.Time) {
 	if by := math.Exp2(-now.Sub(m.faded).Seconds() / halfLife.Seconds()); by < 1 {
 		m.recent.fade(by)
 		m.seconds *= by
 	}
 	m.faded = now
+	m.recent.addMethodSums(&seen)
+	m.seconds += elapsed.Seconds()
+	m.now = methodSums{}
+	return seen, arrived
 }

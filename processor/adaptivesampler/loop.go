@@ -2,7 +2,6 @@ package adaptivesampler
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
@@ -47,14 +46,7 @@ type controlLoop struct {
 type change struct {
 	method *method
 	to     *decision
-	info   strategyInfo
-}
-
-// strategyInfo is what a strategy knows of a method, for explanations.
-type strategyInfo struct {
-	state                              rates.MethodState
-	of                                 string
-	calls, entry, mean, spread, amount float64
+	info   decide.Evidence
 }
 
 func newControlLoop(s *sampler, strategy decide.Strategy) *controlLoop {
@@ -183,7 +175,7 @@ func (l *controlLoop) decide(now time.Time) {
 		d := &decisions[i]
 		if m := t.find(d.Key); m != nil && !m.group.takeover.pending(now) {
 			m.decided = t.epoch
-			l.pending = append(l.pending, change{m, t.prepare.learned(d, m.decision, m.fixed, t.rules.bounds(m.rule)), strategyInfoOf(d)})
+			l.pending = append(l.pending, change{m, t.prepare.learned(d, m.decision, m.fixed, t.rules.bounds(m.rule)), d.Evidence})
 		}
 	}
 	l.unknown(now)
@@ -207,11 +199,6 @@ func (l *controlLoop) warn(now time.Time) {
 		zap.Int("budgets", n), zap.Float64("records_per_second", l.config.Budget.RecordsPerSecond), zap.String("per", l.config.Budget.Per))
 }
 
-func strategyInfoOf(d *decide.Decision) strategyInfo {
-	return strategyInfo{state: d.State, of: d.SpreadOf, calls: d.CallsPerSecond, entry: d.EntryShare,
-		mean: d.Mean, spread: d.Spread, amount: d.SpreadRecords}
-}
-
 // unknown gives the methods without a decision the strategy's decision for unknown ones.
 // t.mu is held for reading.
 func (l *controlLoop) unknown(now time.Time) {
@@ -223,7 +210,7 @@ func (l *controlLoop) unknown(now time.Time) {
 	for m := range t.all() {
 		if m.decided != t.epoch && !m.group.takeover.pending(now) {
 			d := t.prepare.learned(t.undecided(m, l.unknowns[m.group]), m.decision, m.fixed, t.rules.bounds(m.rule))
-			l.pending = append(l.pending, change{m, d, strategyInfo{state: rates.Unseen, entry: math.NaN()}})
+			l.pending = append(l.pending, change{m, d, decide.Evidence{State: rates.Unseen}})
 		}
 	}
 }

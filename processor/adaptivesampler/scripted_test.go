@@ -37,7 +37,7 @@ func (s *scripted) Step(_ time.Time, seen []decide.Observation) []decide.Decisio
 		for _, m := range step {
 			if p, ok := s.rates[m.Key.Method]; ok && !known[m.Key] {
 				known[m.Key] = true
-				d := decide.Decision{Key: m.Key, Mode: methodfile.ModeSample, P: p, Class: s.class, Reason: "script", State: rates.Known}
+				d := decide.Decision{Key: m.Key, Mode: methodfile.ModeSample, P: p, Class: s.class, Reason: "script", Evidence: decide.Evidence{State: rates.Known}}
 				if p == 0 {
 					d.Mode = methodfile.ModeOff
 				}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,5 +268,4 @@ func (t *methodTable) adoptMethod(g *group, s *methodState, l *controlLoop) {
 	m.decision = t.prepare.learned(&decide.Decision{Mode: s.Mode, P: s.Rate, CPUP: s.CPURate, Tier: s.Tier,
 		Class: s.Learned, Score: s.Score, Reason: s.Reason}, m.decision, m.fixed, t.rules.bounds(m.rule))
 	m.decided = t.epoch
-	m.info.entry = math.NaN()
 }

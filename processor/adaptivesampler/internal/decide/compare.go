@@ -2,6 +2,7 @@ package decide
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodfile"
@@ -34,21 +35,19 @@ func recordsFor(spread, effect float64) float64 {
 // compare finds the versions that are compared, and counts their records.
 func (b *methodStore) compare(now time.Time) {
 	b.stats.Boosted = 0
-	running := func(v *version) bool { return now.Sub(v.last) < runningIntervals*b.cfg.Interval }
 	for _, s := range b.services {
 		var head *version
-		olds := 0
+		count := 0
 		for _, v := range s.versions {
-			if running(v) && (head == nil || v.first.After(head.first)) {
+			if now.Sub(v.last) >= runningIntervals*b.cfg.Interval {
+				continue
+			}
+			count++
+			if head == nil || v.first.After(head.first) {
 				head = v
 			}
 		}
-		for _, v := range s.versions {
-			if running(v) && v != head {
-				olds++
-			}
-		}
-		if !b.cfg.Boost.Enabled || head == nil || !head.follows || olds == 0 || now.Sub(head.first) >= b.cfg.Boost.Deadline {
+		if !b.cfg.Boost.Enabled || count < 2 || !head.follows || now.Sub(head.first) >= b.cfg.Boost.Deadline {
 			s.head = nil
 			continue
 		}
@@ -58,10 +57,9 @@ func (b *methodStore) compare(now time.Time) {
 		}
 	}
 	for _, m := range b.order {
-		switch s := m.version.service; {
-		case s.head == nil || s.opened.Equal(now):
+		if s := m.version.service; s.head == nil || s.opened.Equal(now) {
 			m.compared = 0
-		default:
+		} else {
 			m.compared += m.now.records
 		}
 	}
@@ -90,13 +88,7 @@ func (b *methodStore) pairs() []*pair {
 			}
 		}
 	}
-	open := all[:0]
-	for _, p := range all {
-		if p.open(b.cfg.Boost.Effect) {
-			open = append(open, p)
-		}
-	}
-	return open
+	return slices.DeleteFunc(all, func(p *pair) bool { return !p.open(b.cfg.Boost.Effect) })
 }
 
 func (m *method) comparable() bool {

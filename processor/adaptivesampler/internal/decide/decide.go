@@ -81,8 +81,11 @@ type Decision struct {
 	Class  string // entry, mid or inner; "" = not learned
 	Score  string // of the scorecard; "" = not scored
 	Reason string // a short sentence of a fixed few: it is a metric label's source
+	Evidence
+}
 
-	// For explanations.
+// Evidence is what a strategy knows of a method, for explanations.
+type Evidence struct {
 	State          rates.MethodState
 	CallsPerSecond float64
 	EntryShare     float64 // NaN = no caller is known

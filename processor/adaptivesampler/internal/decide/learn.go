@@ -130,8 +130,10 @@ func (m *method) decision() Decision {
 	own, name := m.measured()
 	d := Decision{
 		Key: m.key, Mode: m.mode, P: m.p, Class: m.class.is, Score: m.score.label, Reason: m.reason,
-		State: rates.Known, CallsPerSecond: m.calls.Now, EntryShare: math.NaN(),
-		Mean: own.Mean(), Spread: m.cv(), SpreadOf: name, SpreadRecords: own.Records,
+		Evidence: Evidence{
+			State: rates.Known, CallsPerSecond: m.calls.Now, EntryShare: math.NaN(),
+			Mean: own.Mean(), Spread: m.cv(), SpreadOf: name, SpreadRecords: own.Records,
+		},
 	}
 	if m.rule != nil {
 		d.Tier = m.rule.Tier

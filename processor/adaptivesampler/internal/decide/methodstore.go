@@ -223,7 +223,7 @@ func (b *methodStore) Stats() Stats { return b.stats }
 
 // Unknown returns the decision for methods that Step returns none for.
 func (b *methodStore) Unknown(g Group) Decision {
-	d := Decision{Key: Key{Group: g}, Mode: methodfile.ModeSample, P: b.cfg.ColdStart.Rate, Reason: reasonCold, EntryShare: math.NaN()}
+	d := Decision{Key: Key{Group: g}, Mode: methodfile.ModeSample, P: b.cfg.ColdStart.Rate, Reason: reasonCold, Evidence: Evidence{EntryShare: math.NaN()}}
 	if m, ok := b.methods[g.Overflow()]; ok && m.p > 0 {
 		d.P, d.Reason = min(d.P, m.p), ReasonOverflow
 	}
