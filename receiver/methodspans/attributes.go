@@ -3,6 +3,7 @@ package methodspans
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -81,17 +82,15 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *requestPass) {
 		r.forget(setOf(fieldPriceSource))
 	}
 	n.tidyTexts(attributes, p)
-	switch r.textOf(fieldBasis) {
-	case "", methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisInherited, methodspan.BasisLegacy,
-		methodspan.BasisServed, methodspan.BasisEstimated, methodspan.BasisConfigured, methodspan.BasisAssumed:
-		if r.seen.has(fieldBasis) && !r.good.has(fieldBasis) {
-			p.fault(basisInvalid, corrected)
-			p.remove(attributes, setOf(fieldBasis))
-		}
-	default:
+	if r.seen.has(fieldBasis) && !(r.good.has(fieldBasis) && knownBasis(r.text[fieldBasis])) {
 		p.fault(basisInvalid, corrected)
 		p.remove(attributes, setOf(fieldBasis))
 	}
+}
+
+// knownBasis reports whether a basis is one that a receiver or our SDK writes, or empty.
+func knownBasis(s string) bool {
+	return s == methodspan.BasisExact || slices.Contains(basisNames[:], s)
 }
 
 // removeRepeated keeps the first attribute of each field.

@@ -35,11 +35,8 @@ type batchKey struct {
 	seq     int64
 }
 
-// pendingRequest is one request in flight in the pipeline.
-type pendingRequest struct{ done chan struct{} }
-
 type pendingBatch struct {
-	*pendingRequest
+	done   chan struct{} // closed when its request has left the pipeline
 	digest uint32
 }
 
@@ -54,7 +51,7 @@ func newBatches(maxInstances, remembered int) *batches {
 // batchClaim is the numbers that a request may process, and its scopes that are
 // duplicates.
 type batchClaim struct {
-	flight     *pendingRequest
+	done       chan struct{} // closed when the request has left the pipeline; nil = nothing is claimed
 	sender     string
 	held       []batchKey
 	duplicates []scopePosition // in the order of the request
@@ -78,27 +75,27 @@ func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t 
 	if len(scopes) == 0 {
 		return batchClaim{}, nil
 	}
-	c := batchClaim{flight: &pendingRequest{done: make(chan struct{})}, sender: sender, held: make([]batchKey, 0, len(scopes))}
+	c := batchClaim{done: make(chan struct{}), sender: sender, held: make([]batchKey, 0, len(scopes))}
 	for {
 		busy := b.tryClaim(&c, scopes, t)
 		if busy == nil {
 			return c, nil
 		}
 		select {
-		case <-busy.done:
+		case <-busy:
 		case <-ctx.Done():
 			return batchClaim{}, fmt.Errorf("waiting for an earlier copy of the batch: %w", context.Cause(ctx))
 		}
 	}
 }
 
-// tryClaim claims the numbers, or returns the pending request to wait for.
-func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) *pendingRequest {
+// tryClaim claims the numbers, or returns what is closed when a pending request is done that has one of them.
+func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range scopes {
 		if busy, ok := b.pending[s.batchKey]; ok {
-			return busy.pendingRequest
+			return busy.done
 		}
 	}
 	for _, s := range scopes {
@@ -119,7 +116,7 @@ func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) *
 		case old:
 			t.overflow[tableBatches]++
 		}
-		b.pending[s.batchKey] = pendingBatch{c.flight, s.digest}
+		b.pending[s.batchKey] = pendingBatch{c.done, s.digest}
 		c.held = append(c.held, s.batchKey)
 	}
 	t.duplicates += int64(len(c.duplicates))
@@ -129,7 +126,7 @@ func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) *
 // release ends a claim and wakes the duplicates that wait for it. It returns how many
 // processes were evicted.
 func (b *batches) release(c batchClaim, accepted bool) (evicted int64) {
-	if c.flight == nil {
+	if c.done == nil {
 		return 0
 	}
 	b.mu.Lock()
@@ -149,7 +146,7 @@ func (b *batches) release(c batchClaim, accepted bool) (evicted int64) {
 		w.remember(key.seq, digest)
 	}
 	b.mu.Unlock()
-	close(c.flight.done)
+	close(c.done)
 	return evicted
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -243,7 +242,7 @@ func (t ClockTolerance) Validate() error {
 	if t.Absolute < 0 || t.Absolute > time.Minute {
 		errs = append(errs, fmt.Errorf("`absolute` must be between 0s and 1m, found %v", t.Absolute))
 	}
-	if !(t.Relative >= 0 && t.Relative <= 1) || math.IsNaN(t.Relative) {
+	if !(t.Relative >= 0 && t.Relative <= 1) {
 		errs = append(errs, fmt.Errorf("`relative` must be between 0 and 1, found %v", t.Relative))
 	}
 	return errors.Join(errs...)

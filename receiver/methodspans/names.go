@@ -79,16 +79,6 @@ func (n *names) find(key serviceKey, sender string, t *requestCounts) *serviceNa
 
 func (n *names) hash(name string) uint64 { return maphash.String(n.seed, name) }
 
-// hashPair returns the hash of a class and a method.
-func (n *names) hashPair(class, method string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(n.seed)
-	_, _ = h.WriteString(class)
-	_ = h.WriteByte(0)
-	_, _ = h.WriteString(method)
-	return h.Sum64()
-}
-
 func (n *names) sizes(sizes *[tableCount]int64) {
 	n.mu.Lock()
 	all := make([]*serviceNames, 0, n.services.Len())

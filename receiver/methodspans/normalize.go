@@ -1,6 +1,7 @@
 package methodspans
 
 import (
+	"hash/maphash"
 	"math"
 	"net"
 	"time"
@@ -293,11 +294,7 @@ func (n *normalizer) hasPlace(id identity, p *requestPass) bool {
 		p.fault(textTooLong, corrected)
 		return false
 	}
-	hash := n.names.hash(id.class)
-	if id.method != "" {
-		hash = n.names.hashPair(id.class, id.method)
-	}
-	if !p.service.methods.admit(hash, n.limits.MaxMethods) {
+	if !p.service.methods.admit(maphash.Comparable(n.names.seed, id), n.limits.MaxMethods) {
 		p.overflow[tableMethods]++
 		return false
 	}
