@@ -3,14 +3,12 @@ package methodfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/corehour/corehour/internal/configfile"
 )
-
-// Version is the version of the file's form that this package reads.
-const Version = 1
 
 const (
 	maxMethods = 100_000
@@ -150,11 +148,7 @@ func (p *parser) tier(s *section, v *node) *string {
 		return nil
 	}
 	if _, ok := p.tiers[*name]; !ok {
-		names := make([]string, 0, len(p.tiers))
-		for tier := range p.tiers {
-			names = append(names, tier)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(p.tiers))
 		hint := configfile.DidYouMean(*name, names)
 		if len(names) == 0 {
 			hint = "the file has no tiers"
@@ -182,12 +176,12 @@ func (p *parser) readMethods(v *node) {
 		top.warn("", v.line, "must be an array", v.show(), "")
 		return
 	}
-	for i, entry := range v.items {
+	for i, m := range v.members {
 		if i == maxMethods {
-			top.warn("", entry.line, fmt.Sprintf("must have at most %d entries", maxMethods), fmt.Sprint(len(v.items)), "")
+			top.warn("", m.value.line, fmt.Sprintf("must have at most %d entries", maxMethods), fmt.Sprint(len(v.members)), "")
 			return
 		}
-		p.readEntry(i, entry)
+		p.readEntry(i, m.value)
 	}
 }
 
@@ -239,12 +233,8 @@ func (p *parser) readEntry(i int, v *node) {
 
 // file compiles what was read.
 func (p *parser) file() *File {
-	f := &File{Default: Rule{Index: -1, Reason: "defaults"}}
+	f := &File{Default: Rule{Index: -1, Reason: "defaults"}, Tiers: slices.Sorted(maps.Keys(p.tiers))}
 	p.defaults.fill(&f.Default)
-	for tier := range p.tiers {
-		f.Tiers = append(f.Tiers, tier)
-	}
-	slices.Sort(f.Tiers)
 	f.Matcher = newMatcher(p.rules, p.reader)
 	return f
 }

@@ -68,7 +68,7 @@ func (r *Rule) name() string {
 	if r.isPrefix {
 		return r.prefix + "*"
 	}
-	return methodspan.Function{Class: r.class, Method: r.method}.Full() + r.signature
+	return r.Unsigned() + r.signature
 }
 
 // settings are the fields that entries, tiers and defaults share. Nil stands
@@ -154,14 +154,12 @@ func (r *Rule) Names() (name, match string) {
 	switch {
 	case r.isPrefix:
 		return "", r.prefix + "*"
-	case r.Index < 0 || r.signature != "":
-		return "", ""
-	case r.method == "*" && r.class == "":
+	case r.Index < 0 || r.signature != "" || r.method == "*" && r.class == "":
 		return "", ""
 	case r.method == "*":
 		return "", r.class + ".*"
 	}
-	return methodspan.Function{Class: r.class, Method: r.method}.Full(), ""
+	return r.Unsigned(), ""
 }
 
 // Measures reports whether the rule has calls timed, of methods that nothing else names.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
 
 	"github.com/corehour/corehour/internal/configfile"
@@ -30,12 +29,11 @@ type node struct {
 	line    int
 	text    string // of a string or a number
 	truth   bool
-	members []member
-	items   []*node
+	members []member // of an object or an array
 }
 
 type member struct {
-	name  string
+	name  string // "" in an array
 	value *node
 }
 
@@ -66,16 +64,10 @@ func readTree(data []byte) (*node, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("must hold a JSON object, found an empty file")
 	}
-	if !utf8.Valid(data) {
-		at := 0
-		for at < len(data) {
-			r, size := utf8.DecodeRune(data[at:])
-			if r == utf8.RuneError && size == 1 {
-				break
-			}
-			at += size
+	for at := range string(data) {
+		if r, size := utf8.DecodeRune(data[at:]); r == utf8.RuneError && size == 1 {
+			return nil, fmt.Errorf("%s: must be UTF-8, found the byte 0x%02x", position(data, at), data[at])
 		}
-		return nil, fmt.Errorf("%s: must be UTF-8, found the byte 0x%02x", position(data, at), data[at])
 	}
 	// The tokens below are more lenient than the grammar, so it is checked first.
 	var all json.RawMessage
@@ -119,9 +111,6 @@ type treeReader struct {
 // token reads the next token and notes the line it ends in.
 func (t *treeReader) token() (json.Token, error) {
 	token, err := t.decoder.Token()
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +125,6 @@ func (t *treeReader) value(depth int) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.valueFrom(token, depth)
-}
-
-func (t *treeReader) valueFrom(token json.Token, depth int) (*node, error) {
 	n := &node{line: t.line}
 	switch token := token.(type) {
 	case string:
@@ -154,47 +139,32 @@ func (t *treeReader) valueFrom(token json.Token, depth int) (*node, error) {
 		if depth == maxDepth {
 			return nil, fmt.Errorf("line %d: must not be nested deeper than %d levels", t.line, maxDepth)
 		}
+		n.kind = kindArray
 		if token == '{' {
 			n.kind = kindObject
-			return n, t.members(n, depth)
 		}
-		n.kind = kindArray
-		return n, t.items(n, depth)
+		return n, t.members(n, depth)
 	}
 	return n, nil
 }
 
+// members reads what is in an object or an array, and its end.
 func (t *treeReader) members(n *node, depth int) error {
-	for {
-		token, err := t.token()
-		if err != nil {
+	for t.decoder.More() {
+		var m member
+		if n.kind == kindObject {
+			name, err := t.token()
+			if err != nil {
+				return err
+			}
+			m.name = name.(string)
+		}
+		var err error
+		if m.value, err = t.value(depth + 1); err != nil {
 			return err
 		}
-		name, ok := token.(string)
-		if !ok { // the closing brace
-			return nil
-		}
-		v, err := t.value(depth + 1)
-		if err != nil {
-			return err
-		}
-		n.members = append(n.members, member{name, v})
+		n.members = append(n.members, m)
 	}
-}
-
-func (t *treeReader) items(n *node, depth int) error {
-	for {
-		token, err := t.token()
-		if err != nil {
-			return err
-		}
-		if token == json.Delim(']') {
-			return nil
-		}
-		v, err := t.valueFrom(token, depth+1)
-		if err != nil {
-			return err
-		}
-		n.items = append(n.items, v)
-	}
+	_, err := t.token()
+	return err
 }

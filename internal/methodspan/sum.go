@@ -18,7 +18,7 @@ import "math"
 // The zero value is an empty sum.
 type Sum struct {
 	first      Row
-	rows       int
+	any        bool // there is a first row
 	start, end int64
 
 	calls    float64
@@ -104,11 +104,10 @@ func (s *measuredSums) histogram(scale float64) Histogram {
 
 // Add adds a row.
 func (s *Sum) Add(r *Row) {
-	if s.rows == 0 {
-		s.first = *r
+	if !s.any {
+		s.any, s.first = true, *r
 		s.start, s.end = r.StartNS, r.EndNS
 	}
-	s.rows++
 	s.first.Activated = s.first.Activated && r.Activated
 	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
 	s.calls += r.Calls
@@ -172,9 +171,6 @@ func (s *Sum) process() *ProcessStats {
 func (r *Row) HasCores() bool {
 	return r.Kind == KindProcess && r.CPUMeasured > 0 && r.Process != nil && r.Process.Cores > 0
 }
-
-// Rows tells how many rows were added.
-func (s *Sum) Rows() int { return s.rows }
 
 // Start is the earliest start of the rows.
 func (s *Sum) Start() int64 { return s.start }
