@@ -70,15 +70,11 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 	var rest Item
 	conversion := newConversion(c)
 	defer conversion.end()
-	resources := td.ResourceSpans()
-	for i := range resources.Len() {
-		rs := resources.At(i)
+	for _, rs := range td.ResourceSpans().All() {
 		resource := ReadResource(rs.Resource())
 		hash := ""
 		shared := sharedOf(rs.Resource(), resource)
-		scopes := rs.ScopeSpans()
-		for j := range scopes.Len() {
-			ss := scopes.At(j)
+		for _, ss := range rs.ScopeSpans().All() {
 			shared.scope = ss.Scope().Name()
 			seq, total, numbered := BatchOf(ss.Scope())
 			shared.callsTotal = total

@@ -185,16 +185,14 @@ func (s *section) each(n *yaml.Node, known []string, read func(name string, v *y
 }
 
 func (s *section) text(name string, v *yaml.Node) string {
-	switch {
+	switch fault := TextFault(v.Value); {
 	case v.Kind != yaml.ScalarNode:
 		s.warn(name, v.Line, "must be a text", show(v), "")
 	case v.Tag != "!!str":
 		s.warn(name, v.Line, "must be a text", show(v), "put it in quotes, or leave the key out for any")
+	case fault != "":
+		s.warn(name, v.Line, fault, show(v), "")
 	default:
-		if fault := TextFault(v.Value); fault != "" {
-			s.warn(name, v.Line, fault, show(v), "")
-			return ""
-		}
 		return v.Value
 	}
 	return ""
@@ -208,11 +206,9 @@ func (s *section) price(v *yaml.Node) float64 {
 		s.warn(name, v.Line, "must be a number", show(v), "remove the quotes")
 	case v.Kind != yaml.ScalarNode || v.Tag != "!!float" && v.Tag != "!!int" || v.Decode(&usd) != nil:
 		s.warn(name, v.Line, "must be a number", show(v), "")
+	case PriceFault(usd) != "":
+		s.warn(name, v.Line, PriceFault(usd), show(v), "")
 	default:
-		if fault := PriceFault(usd); fault != "" {
-			s.warn(name, v.Line, fault, show(v), "")
-			return 0
-		}
 		return usd
 	}
 	return 0

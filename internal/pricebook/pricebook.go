@@ -19,45 +19,29 @@ type Place struct {
 	CloudProvider string
 }
 
-// Bits of the parts that an entry names. Of two entries that name as many, the
-// one that names the higher bit is more specific: a type of host says more about
-// the price than a region, a region more than a provider.
-const (
-	hasProvider = 1 << iota
-	hasRegion
-	hasCapacity
-	hasHost
-)
+// byWeight returns the parts. Of two entries that name as many, the one that names the later
+// part is more specific: a type of host says more about the price than a region, a region more
+// than a provider.
+func (p *Place) byWeight() [4]*string {
+	return [4]*string{&p.CloudProvider, &p.Region, &p.CapacityType, &p.HostType}
+}
 
+// parts returns a mask of the parts that are named, the bits by their weight.
 func (p Place) parts() (mask int) {
-	if p.HostType != "" {
-		mask |= hasHost
-	}
-	if p.CapacityType != "" {
-		mask |= hasCapacity
-	}
-	if p.Region != "" {
-		mask |= hasRegion
-	}
-	if p.CloudProvider != "" {
-		mask |= hasProvider
+	for i, part := range p.byWeight() {
+		if *part != "" {
+			mask |= 1 << i
+		}
 	}
 	return mask
 }
 
 // only keeps the parts of a mask.
 func (p Place) only(mask int) Place {
-	if mask&hasHost == 0 {
-		p.HostType = ""
-	}
-	if mask&hasCapacity == 0 {
-		p.CapacityType = ""
-	}
-	if mask&hasRegion == 0 {
-		p.Region = ""
-	}
-	if mask&hasProvider == 0 {
-		p.CloudProvider = ""
+	for i, part := range p.byWeight() {
+		if mask&(1<<i) == 0 {
+			*part = ""
+		}
 	}
 	return p
 }

@@ -4,7 +4,7 @@
 //
 // The path of a batch: pricer.process looks up the price of each resource in the
 // price book (package pricebook; prices.go is the same inside the collector's
-// configuration), stamp writes it with its source, previewWriter.write adds the
+// configuration), stamp writes it with its source, spend.preview adds the
 // previews, and spendMeter.record adds the spend to the metrics. A price book that
 // changes is loaded again.
 //

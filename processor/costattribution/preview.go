@@ -11,11 +11,6 @@ import (
 
 const nanosPerHour = 3.6e12
 
-// previewWriter writes the cost that a measurement stands for, by its probability alone:
-// the counts that the query uses are not known yet. It looks up attributes one by one,
-// since visiting all of them takes twice as long.
-type previewWriter struct{ spend spend }
-
 // extrapolated returns the CPU time that a measurement stands for, false if it has none.
 func extrapolated(kind string, attributes pcommon.Map) (nanos float64, ok bool) {
 	switch kind {
@@ -54,13 +49,16 @@ func text(attributes pcommon.Map, name string) string {
 	return ""
 }
 
-func (w *previewWriter) write(spans ptrace.SpanSlice, usdPerCoreHour float64) {
-	for i := range spans.Len() {
-		attributes := spans.At(i).Attributes()
+// preview writes the cost that each measurement stands for, by its probability alone: the
+// counts that the query uses are not known yet. It adds what the spans stand for, and looks
+// up attributes one by one, since visiting all of them takes twice as long.
+func (s *spend) preview(spans ptrace.SpanSlice, usdPerCoreHour float64) {
+	for _, span := range spans.All() {
+		attributes := span.Attributes()
 		kind := text(attributes, methodspan.AttrKind)
 		if kind == methodspan.KindProcess {
 			if cpu, ok := number(attributes, methodspan.AttrCPUTime); ok && cpu > 0 {
-				w.spend.addProcess(cpu, usdPerCoreHour)
+				s.process.add(cpu, usdPerCoreHour)
 			}
 			continue
 		}
@@ -73,7 +71,7 @@ func (w *previewWriter) write(spans ptrace.SpanSlice, usdPerCoreHour float64) {
 			price = own
 		}
 		if text(attributes, methodspan.AttrCaller) == methodspan.CallerEntry {
-			w.spend.addEntry(text(attributes, methodspan.AttrTier), nanos, price)
+			s.addEntry(text(attributes, methodspan.AttrTier), nanos, price)
 		}
 		attributes.PutDouble(methodspan.AttrPreviewCPU, nanos)
 		if price > 0 {

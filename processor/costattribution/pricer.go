@@ -67,25 +67,21 @@ func (p *pricer) book() *pricebook.Book {
 func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
 	b := p.book()
 	var counted batchCounts
-	var writer previewWriter
-	resources := td.ResourceSpans()
-	for i := range resources.Len() {
-		rs := resources.At(i)
+	var spent spend
+	for _, rs := range td.ResourceSpans().All() {
 		if !hasMethodSpans(rs) {
 			continue // other traces pass unchanged
 		}
 		v := b.Lookup(pricebook.PlaceOf(rs.Resource().Attributes()))
 		stamp(v, rs.Resource().Attributes())
-		writer.spend.reset()
-		scopes := rs.ScopeSpans()
-		for j := range scopes.Len() {
-			spans := scopes.At(j).Spans()
-			counted[v.Outcome] += int64(spans.Len())
+		spent.reset()
+		for _, ss := range rs.ScopeSpans().All() {
+			counted[v.Outcome] += int64(ss.Spans().Len())
 			if p.previews {
-				writer.write(spans, v.USD)
+				spent.preview(ss.Spans(), v.USD)
 			}
 		}
-		p.telemetry.spend.record(ctx, rs.Resource().Attributes(), &writer.spend)
+		p.telemetry.spend.record(ctx, rs.Resource().Attributes(), &spent)
 	}
 	p.telemetry.record(ctx, &counted)
 	return td, nil
@@ -93,11 +89,9 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 
 // hasMethodSpans searches the first one; in our pipelines it is the first span.
 func hasMethodSpans(rs ptrace.ResourceSpans) bool {
-	scopes := rs.ScopeSpans()
-	for i := range scopes.Len() {
-		spans := scopes.At(i).Spans()
-		for j := range spans.Len() {
-			if _, ok := spans.At(j).Attributes().Get(methodspan.AttrKind); ok {
+	for _, ss := range rs.ScopeSpans().All() {
+		for _, span := range ss.Spans().All() {
+			if _, ok := span.Attributes().Get(methodspan.AttrKind); ok {
 				return true
 			}
 		}

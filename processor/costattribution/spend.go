@@ -2,6 +2,7 @@ package costattribution
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -24,6 +25,11 @@ const (
 // amount is CPU time and its price.
 type amount struct{ nanos, usd float64 }
 
+func (a *amount) add(nanos, usdPerCoreHour float64) {
+	a.nanos += nanos
+	a.usd += nanos / nanosPerHour * usdPerCoreHour
+}
+
 // spend is what the spans of one resource of a batch stand for: the CPU time of its
 // process, which is exact, and by tier that of entry calls. Entry calls contain all
 // calls below them, so that their sum counts nothing twice.
@@ -35,27 +41,16 @@ type spend struct {
 
 func (s *spend) reset() { *s = spend{tiers: s.tiers[:0], entries: s.entries[:0]} }
 
-func (s *spend) addProcess(nanos, usdPerCoreHour float64) {
-	s.process.nanos += nanos
-	s.process.usd += nanos / nanosPerHour * usdPerCoreHour
-}
-
 func (s *spend) addEntry(tier string, nanos, usdPerCoreHour float64) {
 	if tier == "" {
 		tier = noTier
 	}
-	at := -1
-	for i, name := range s.tiers {
-		if name == tier {
-			at = i
-		}
-	}
+	at := slices.Index(s.tiers, tier)
 	if at < 0 {
 		s.tiers, s.entries = append(s.tiers, tier), append(s.entries, amount{})
 		at = len(s.tiers) - 1
 	}
-	s.entries[at].nanos += nanos
-	s.entries[at].usd += nanos / nanosPerHour * usdPerCoreHour
+	s.entries[at].add(nanos, usdPerCoreHour)
 }
 
 // spendMeter turns spends into metrics by service and tier. Labels are made once; there are at
