@@ -5,7 +5,6 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/pricebook"
-	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -19,7 +18,7 @@ func (c *costFlags) loadPrices(stderr io.Writer) error {
 		return err
 	}
 	c.delivery.warn(stderr, "cost", warnings)
-	c.options.Price = func(p query.Place) float64 { return cost.Lookup(book, p).USD }
-	c.options.Listed = func(p query.Place) bool { return cost.Lookup(book, p).Outcome == pricebook.ByList }
+	c.options.Price = func(p query.Place) float64 { return book.Lookup(p).USD }
+	c.options.Listed = func(p query.Place) bool { return book.Lookup(p).Outcome == pricebook.ByList }
 	return nil
 }

@@ -36,19 +36,15 @@ func Few(notes []string) []string {
 // assume notes the calls that are only known from below. No dollars are made of them unless they
 // are asked for.
 func (b *builder) assume(all []query.AssumedCalls) {
-	type key struct {
-		query.MethodName
-		version string
-	}
-	calls := map[key]float64{}
+	calls := map[versionOf]float64{}
 	for _, a := range all {
-		calls[key{a.MethodName, a.Version}] = a.Calls
+		calls[versionOf{a.MethodName, a.Version}] = a.Calls
 	}
 	b.assumed = map[*query.MethodCost]float64{}
 	unpriced := map[methodOf]bool{}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		n := calls[key{query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}, m.Version}]
+		n := calls[versionOf{nameOf(m), m.Version}]
 		if n == 0 {
 			continue
 		}

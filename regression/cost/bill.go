@@ -75,7 +75,7 @@ func (s *Service) shareOfBill(hours, usd *float64) *float64 {
 	if part == nil || whole == nil || !(*whole > 0) {
 		return nil
 	}
-	return pointer(*part / *whole)
+	return new(*part / *whole)
 }
 
 // MostPaid are the top services (0 = all) that pay most, in the order in which all are, how many others
@@ -104,5 +104,5 @@ func sumKnown(sum, x *float64) *float64 {
 	if sum == nil || x == nil {
 		return cmp.Or(sum, x)
 	}
-	return pointer(*sum + *x)
+	return new(*sum + *x)
 }

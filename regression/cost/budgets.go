@@ -147,7 +147,7 @@ func (r *Table) spendOnMethods(s *Spending) {
 		s.Records += l.CPUMeasured
 		s.GenericPrice = s.GenericPrice || l.GenericPrice
 		spent += *usd
-		s.SpentUSD = pointer(spent)
+		s.SpentUSD = new(spent)
 		if l.usdError == nil { // of one bucket: nothing is proven by it
 			low, high = low-math.Abs(*usd), high+math.Abs(*usd)
 			continue
@@ -191,7 +191,7 @@ func (r *Table) spendOnServices(s *Spending) {
 			continue
 		}
 		spent += perDay
-		s.SpentUSD = pointer(spent)
+		s.SpentUSD = new(spent)
 		s.GenericPrice = s.GenericPrice || service.GenericPrice
 	}
 	if s.SpentUSD != nil {

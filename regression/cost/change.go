@@ -49,7 +49,7 @@ func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of quer
 		d.methods[[2]string{l.Class, l.Method}] = l
 		if l.SelfUSDPerDay != nil {
 			if d.whole == nil {
-				d.whole = pointer(0.0)
+				d.whole = new(0.0)
 			}
 			*d.whole += *l.SelfUSDPerDay
 		}
@@ -87,5 +87,5 @@ func times(usd *float64, factor float64) *float64 {
 	if usd == nil || math.IsNaN(factor) || math.IsInf(factor, 0) {
 		return nil
 	}
-	return pointer(*usd * factor)
+	return new(*usd * factor)
 }

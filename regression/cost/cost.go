@@ -192,14 +192,10 @@ func (b *builder) observe(bills []query.Bill) {
 // await notes which measurements wait for their counts. A method that was only measured
 // so far has a line too.
 func (b *builder) await(all []query.Pending) {
-	type key struct {
-		query.MethodName
-		version string
-	}
-	known := map[key]*query.MethodCost{}
+	known := map[versionOf]*query.MethodCost{}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		known[key{query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}, m.Version}] = m
+		known[versionOf{nameOf(m), m.Version}] = m
 	}
 	b.pending = map[*query.MethodCost]int64{}
 	var more []query.MethodCost
@@ -210,17 +206,17 @@ func (b *builder) await(all []query.Pending) {
 		if s.PendingSince == nil || p.First.Before(*s.PendingSince) {
 			s.PendingSince = &p.First
 		}
-		if known[key{p.MethodName, p.Version}] == nil {
+		if known[versionOf{p.MethodName, p.Version}] == nil {
 			more = append(more, query.MethodCost{Service: p.Service, Version: p.Version, Class: p.Class, Method: p.Method, Full: p.Full, Owner: b.options.owner(p.MethodName)})
 		}
 	}
 	b.costs.Methods = append(b.costs.Methods, more...)
 	for i := range b.costs.Methods { // which may have moved
 		m := &b.costs.Methods[i]
-		known[key{query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}, m.Version}] = m
+		known[versionOf{nameOf(m), m.Version}] = m
 	}
 	for _, p := range all {
-		b.pending[known[key{p.MethodName, p.Version}]] += p.Measured
+		b.pending[known[versionOf{p.MethodName, p.Version}]] += p.Measured
 	}
 }
 

@@ -189,7 +189,7 @@ func (s *lineSums) addSampled(m *query.MethodCost, e *query.CostEdge) {
 	if !(e.N > 0) {
 		return
 	}
-	name := query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}
+	name := nameOf(m)
 	if s.sampled[name] == nil {
 		s.sampled[name] = &sampled{}
 	}
@@ -209,10 +209,10 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	}
 	if s.wallN > 0 {
 		if s.wallX > 0 { // else the probes below took all of it
-			l.WallNSPerCall = pointer(s.wallX / s.wallN)
+			l.WallNSPerCall = new(s.wallX / s.wallN)
 		}
 		if s.n > 0 && l.WallNSPerCall != nil && s.x/s.n > *l.WallNSPerCall { // both of the calls that had both
-			l.WallNSPerCall = pointer(s.bothX / s.n)
+			l.WallNSPerCall = new(s.bothX / s.n)
 		}
 		l.ErrorShare = s.errors / s.wallN
 	}
@@ -248,11 +248,11 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	if unseen > uncertainAbove {
 		interval.Low -= unseen * max(0, s.selfX)
 	}
-	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
+	l.SelfCoreHours = new(s.selfX / nsPerCoreHour)
 	warning := b.gate(s)
 	l.LowerBound, l.Warning = warning != "", string(warning)
 	if known {
-		l.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
+		l.SelfCoreHoursSE = new(total.SE / nsPerCoreHour)
 		l.bounds(s, interval, e.Residuals, unseen)
 	}
 	b.share(s)
@@ -266,7 +266,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 
 // hide keeps the dollars of a line that prints none, and their error, for the sums that it is a part of.
 func (l *Line) hide(s *lineSums, sampling float64) {
-	l.hiddenUSD = pointer(s.selfUSD)
+	l.hiddenUSD = new(s.selfUSD)
 	price := 0.0
 	switch {
 	case s.selfX != 0:
@@ -284,7 +284,7 @@ func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Resi
 		l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
 	} else if sampled, wide, ok := residuals.HallInterval(s.selfX, boundLevel); ok {
 		_, wide = widen(sampled, wide, s.probes)
-		l.SelfCoreHoursLeast = pointer(max(0, wide.Low-unseen*max(0, s.selfX)) / nsPerCoreHour)
+		l.SelfCoreHoursLeast = new(max(0, wide.Low-unseen*max(0, s.selfX)) / nsPerCoreHour)
 	}
 }
 
@@ -298,14 +298,14 @@ func (l *Line) inclusive(s *lineSums, method bool, most float64) {
 		return
 	}
 	if method {
-		l.CPUNSPerCall = pointer(min(s.x, most) / s.n)
+		l.CPUNSPerCall = new(min(s.x, most) / s.n)
 	}
 	if !(s.inclusiveN > 0) || s.inclusiveX < leastInclusive*s.selfX {
 		return
 	}
-	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
+	l.InclusiveCoreHours = new(s.inclusiveX / nsPerCoreHour)
 	if s.inclusiveUSD != 0 {
-		l.InclusiveUSD = pointer(s.inclusiveUSD)
+		l.InclusiveUSD = new(s.inclusiveUSD)
 	}
 	l.limit(most)
 }
@@ -364,7 +364,7 @@ func (b *builder) share(s *lineSums) {
 		process += *hours
 	}
 	if process > 0 {
-		s.line.ShareOfProcessCPU = pointer(*s.line.SelfCoreHours / process)
+		s.line.ShareOfProcessCPU = new(*s.line.SelfCoreHours / process)
 	}
 }
 
@@ -373,16 +373,16 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 	if s.inclusiveUSD == 0 && s.selfUSD == 0 {
 		return // nothing has a price
 	}
-	l.SelfUSD = pointer(s.selfUSD)
+	l.SelfUSD = new(s.selfUSD)
 	l.SelfUSDPerDay, l.SelfUSDPerMonth = b.For(PerDay, l, l.SelfUSD), b.For(PerMonth, l, l.SelfUSD)
 	l.SelfUSDPerCall, l.SelfUSDPerRequest = b.For(PerCall, l, l.SelfUSD), b.For(PerRequest, l, l.SelfUSD)
 	if priced := s.selfX - l.UnpricedCoreHours*nsPerCoreHour; known && priced != 0 {
 		// The error of the time at the price that its priced part has.
 		perNS := math.Abs(s.selfUSD / priced)
-		l.SelfUSDSE = pointer(total.SE * perNS)
+		l.SelfUSDSE = new(total.SE * perNS)
 		l.usdError = &[2]float64{(interval.Low - total.Value) * perNS, (interval.High - total.Value) * perNS}
 		if l.SelfCoreHoursLeast != nil {
-			l.SelfUSDLeast = pointer(max(0, s.selfUSD+(*l.SelfCoreHoursLeast*nsPerCoreHour-total.Value)*perNS))
+			l.SelfUSDLeast = new(max(0, s.selfUSD+(*l.SelfCoreHoursLeast*nsPerCoreHour-total.Value)*perNS))
 		}
 		if !l.LowerBound {
 			l.SelfUSDInterval = &[2]float64{s.selfUSD + l.usdError[0], s.selfUSD + l.usdError[1]}
@@ -448,13 +448,13 @@ func (b *builder) callerLines() []Line {
 			l.AssumedCalls += e.Calls * min(1, b.assumed[m]/m.Calls)
 		}
 		if e.N > 0 {
-			l.InclusiveCoreHours = addKnown(l.InclusiveCoreHours, e.X/nsPerCoreHour)
+			l.InclusiveCoreHours = sumKnown(l.InclusiveCoreHours, new(e.X/nsPerCoreHour))
 		}
 		if e.USD != 0 {
-			l.InclusiveUSD = addKnown(l.InclusiveUSD, e.USD)
+			l.InclusiveUSD = sumKnown(l.InclusiveUSD, new(e.USD))
 		}
 		if x, ok := wall[callBy{keyOf(m), e.Caller}]; ok {
-			l.InclusiveWallHours = addKnown(l.InclusiveWallHours, x/nsPerHour)
+			l.InclusiveWallHours = sumKnown(l.InclusiveWallHours, new(x/nsPerHour))
 		}
 	}
 	for i := range out {
@@ -464,13 +464,6 @@ func (b *builder) callerLines() []Line {
 		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), descending(x.InclusiveWallHours, y.InclusiveWallHours), cmp.Compare(y.Calls, x.Calls))
 	})
 	return out
-}
-
-func addKnown(x *float64, y float64) *float64 {
-	if x != nil {
-		y += *x
-	}
-	return &y
 }
 
 // compare ranks by dollars of self cost, then core hours, wall time and calls; what is

@@ -51,7 +51,7 @@ func MachinesOf(hosts []query.Priced, book *pricebook.Book) *Machines {
 	matched := map[string]bool{}
 	for _, h := range hosts {
 		if book != nil {
-			v := Lookup(book, h.Place)
+			v := book.Lookup(h.Place)
 			h.Source, h.USD = v.Source, v.USD
 		}
 		k := key{h.Place, h.Source, h.USD}
@@ -99,9 +99,4 @@ func (k *Machine) From() string {
 		return "generic: " + k.Source
 	}
 	return cmp.Or(k.Source, "unpriced: without a lookup")
-}
-
-// Lookup finds the price of a place in a price book.
-func Lookup(book *pricebook.Book, p query.Place) *pricebook.Found {
-	return book.Lookup(pricebook.Place{CloudProvider: p.CloudProvider, Region: p.Region, HostType: p.HostType, CapacityType: p.CapacityType})
 }

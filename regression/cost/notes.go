@@ -124,21 +124,18 @@ func (r *Table) Notes(now time.Time) []string {
 
 // MarkNotes explain the marks of lines whose figures the probes or the process CPU decide.
 func (r *Table) MarkNotes(shown []Line) (notes []string) {
-	below, reconciled := 0, false
+	below, clipped, reconciled := 0, 0, false
 	for i := range shown {
 		if shown[i].BelowResolution {
 			below++
+		}
+		if shown[i].SelfWallClipped {
+			clipped++
 		}
 		reconciled = reconciled || shown[i].Reconciled
 	}
 	if below > 0 {
 		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above are within the uncertainty of their probes: the figure is an upper bound per call", below))
-	}
-	clipped := 0
-	for i := range shown {
-		if shown[i].SelfWallClipped {
-			clipped++
-		}
 	}
 	if clipped > 0 {
 		notes = append(notes, fmt.Sprintf("c: callees of %d of the lines above took longer than these, so some ran concurrently: their self time is not known", clipped))

@@ -47,5 +47,5 @@ func (r *Table) For(per Per, l *Line, usd *float64) *float64 {
 	if usd == nil || !(of > 0) {
 		return nil
 	}
-	return pointer(*usd / of)
+	return new(*usd / of)
 }

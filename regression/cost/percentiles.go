@@ -33,10 +33,7 @@ func (p *Percentiles) below(o *Percentiles) bool {
 
 // percentilesOf reads them off weights by bin, sorted by bin; nil without any.
 func percentilesOf(h methodspan.Histogram) *Percentiles {
-	total := 0.0
-	for _, b := range h {
-		total += b.N
-	}
+	total := h.Total()
 	if !(total > 0) {
 		return nil
 	}

@@ -18,6 +18,16 @@ func keyOf(m *query.MethodCost) methodOf {
 	return methodOf{m.Service, m.Version, m.Full, m.GoroutineGroup}
 }
 
+// versionOf is a method of a version by its name.
+type versionOf struct {
+	query.MethodName
+	version string
+}
+
+func nameOf(m *query.MethodCost) query.MethodName {
+	return query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}
+}
+
 // probed is what is known of the probes in the self time of a method.
 type probed struct {
 	errors     probecost.Errors // ns

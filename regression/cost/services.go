@@ -5,11 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/query"
 )
-
-// callerEntry is the caller of calls that nothing measured made.
-const callerEntry = "(entry)"
 
 // builder makes a report of what was queried.
 type builder struct {
@@ -57,28 +55,28 @@ func serviceOf(bill *query.Bill) *Service {
 	if bill.Intervals == 0 {
 		return s
 	}
-	s.ProcessCoreHours = pointer(bill.CPUNS / nsPerCoreHour)
+	s.ProcessCoreHours = new(bill.CPUNS / nsPerCoreHour)
 	s.UnpricedCoreHours = bill.UnpricedCPUNS / nsPerCoreHour
 	priced := bill.UnpricedCPUNS < bill.CPUNS || bill.UnpricedPaidNS < bill.PaidNS
 	if priced {
-		s.ProcessUSD = pointer(bill.CPUUSD)
+		s.ProcessUSD = new(bill.CPUUSD)
 	}
 	if bill.SDKNS.Valid {
-		s.SDKCoreHours = pointer(bill.SDKNS.Float64 / nsPerCoreHour)
+		s.SDKCoreHours = new(bill.SDKNS.Float64 / nsPerCoreHour)
 		if priced {
-			s.SDKUSD = pointer(bill.SDKUSD.Float64)
+			s.SDKUSD = new(bill.SDKUSD.Float64)
 		}
 	}
 	if s.coreless = bill.Intervals - bill.IntervalsWithCores; s.coreless > 0 { // their idle cores are not known
 		s.intervals, s.leastPaidUSD = bill.Intervals, bill.PaidUSD
 		return s
 	}
-	s.PaidCoreHours = pointer(bill.PaidNS / nsPerCoreHour)
-	s.IdleCoreHours = pointer((bill.PaidNS - bill.CPUNS) / nsPerCoreHour)
+	s.PaidCoreHours = new(bill.PaidNS / nsPerCoreHour)
+	s.IdleCoreHours = new((bill.PaidNS - bill.CPUNS) / nsPerCoreHour)
 	s.UnpricedPaidCoreHours = bill.UnpricedPaidNS / nsPerCoreHour
 	if priced {
-		s.PaidUSD = pointer(bill.PaidUSD)
-		s.IdleUSD = pointer(bill.PaidUSD - bill.CPUUSD)
+		s.PaidUSD = new(bill.PaidUSD)
+		s.IdleUSD = new(bill.PaidUSD - bill.CPUUSD)
 	}
 	return s
 }
@@ -109,17 +107,17 @@ func (b *builder) services() {
 		o.USD += m.SelfUSD
 	}
 	for _, e := range b.costs.Edges {
-		if e.Caller == callerEntry {
+		if e.Caller == methodspan.CallerEntry { // nothing measured made these calls
 			b.service[e.Service].Requests += e.Calls
 		}
 	}
 	for _, s := range b.service {
 		s.UnknownCallerCoreHours = b.unknown.total[s.Service] / nsPerCoreHour
 		if s.ProcessCoreHours != nil {
-			s.UnattributedCoreHours = pointer(rest(*s.ProcessCoreHours, s.AttributedCoreHours+s.DoubleCoreHours))
+			s.UnattributedCoreHours = new(rest(*s.ProcessCoreHours, s.AttributedCoreHours+s.DoubleCoreHours))
 		}
 		if s.ProcessUSD != nil {
-			s.UnattributedUSD = pointer(rest(*s.ProcessUSD, s.AttributedUSD+s.DoubleUSD))
+			s.UnattributedUSD = new(rest(*s.ProcessUSD, s.AttributedUSD+s.DoubleUSD))
 		}
 		if b.options.Owners != nil {
 			for _, o := range owned[s.Service] {
@@ -144,5 +142,3 @@ func rest(whole, part float64) float64 {
 	}
 	return 0
 }
-
-func pointer(x float64) *float64 { return &x }

@@ -108,15 +108,15 @@ func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 }
 
 func (s *wallSums) finish(l *Line, unknown *unknown) {
-	l.InclusiveWallHours = pointer(s.inclusiveX / nsPerHour)
+	l.InclusiveWallHours = new(s.inclusiveX / nsPerHour)
 	if s.selfX < 0 {
-		l.SelfWallHours, l.SelfWallClipped = pointer(0), true
+		l.SelfWallHours, l.SelfWallClipped = new(0.0), true
 		return
 	}
-	l.SelfWallHours = pointer(s.selfX / nsPerHour)
+	l.SelfWallHours = new(s.selfX / nsPerHour)
 	total, interval, known := s.residuals.HallInterval(s.selfX, level)
 	if known {
-		l.SelfWallHoursSE = pointer(total.SE / nsPerHour)
+		l.SelfWallHoursSE = new(total.SE / nsPerHour)
 		l.SelfWallHoursInterval = &[2]float64{max(0, interval.Low) / nsPerHour, interval.High / nsPerHour}
 	}
 	orphans := 0.0

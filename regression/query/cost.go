@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/regression/stats"
 )
 
 // Place is where a process runs, as far as prices depend on it. Empty parts are
 // unknown.
-type Place struct{ CloudProvider, Region, HostType, CapacityType string }
+type Place = pricebook.Place
 
 // Class is a class of a service.
 type Class struct {
