@@ -72,9 +72,7 @@ func (s *subject) ofKnownAge(processes []query.Process) []query.Process {
 		return left
 	}
 	p.grid.Begin = oldest[judge.Head]
-	if most := youngest[judge.Base].Add(p.head.To.Sub(p.grid.Begin)); most.Before(p.base.To) {
-		p.base.To = most
-	}
+	p.base.To = sooner(youngest[judge.Base].Add(p.head.To.Sub(p.grid.Begin)), p.base.To)
 	if !youngest[judge.Base].Before(oldest[judge.Head]) && !youngest[judge.Head].Before(oldest[judge.Base]) {
 		p.overlap = judge.Concurrent
 	}

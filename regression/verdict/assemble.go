@@ -39,10 +39,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	}
 	subtractProbes(costs, cells, s.side, p)
 	s.fill(cells)
-	end := plan.end()
-	if last := s.lastMeasured(); last.Before(end) {
-		end = last
-	}
+	end := sooner(s.lastMeasured(), plan.end())
 	s.deployment.Buckets = max(0, int(end.Sub(plan.grid.Begin)/plan.grid.TimeBucket))
 	s.deployment.Over = plan.over(end, o.AsOf)
 	return s, nil

@@ -16,10 +16,7 @@ func dayOfHead(ctx context.Context, w *query.Warehouse, p Pair, o Options) func(
 		if day != nil {
 			return day, nil
 		}
-		window := query.Window{From: p.Head.First, To: w.Window.To}
-		if window.From.Before(w.Window.From) {
-			window.From = w.Window.From
-		}
+		window := query.Window{From: later(w.Window.From, p.Head.First), To: w.Window.To}
 		if o.Head != "" && (window.To.IsZero() || p.Head.Last.Before(window.To)) {
 			window.To = p.Head.Last
 		}

@@ -99,7 +99,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	first := subjects[0]
 	c := newComparison(p, first.metric, first.describe())
 	c.Methods, c.Alerts = []Line{}, []alert.Alert{}
-	results, err := evaluate(subjects, o)
+	results, err := evaluate(subjects, o, first.deployment.Buckets, true)
 	if err != nil {
 		return nil, judge.Differences{}, err
 	}
@@ -147,32 +147,19 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	return c, results[0].Differences, nil
 }
 
-// evaluate makes the evaluations in a row that a verdict takes, from what is stored.
-func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
+// evaluate makes the evaluations in a row that a verdict takes after so many buckets, from what is
+// stored. last: no more of what is over will come after these.
+func evaluate(subjects []*subject, o Options, buckets int, last bool) (results []*judge.Result, err error) {
 	rule := o.rule()
 	var memory judge.Memory
-	buckets := subjects[0].deployment.Buckets
-	for earlier := max(1, buckets-rule.Evaluations+1); earlier < buckets; earlier++ {
-		var err error
-		if _, memory, err = judge.EvaluateAll(upTo(subjects, earlier), rule, memory); err != nil {
-			return nil, err
+	for n := min(buckets, max(1, buckets-rule.Evaluations+1)); n <= buckets && err == nil; n++ {
+		deployments := make([]*judge.Deployment, len(subjects))
+		for i, s := range subjects {
+			d := *s.deployment // as it was known then
+			d.Over, d.Buckets = d.Over && last && n == buckets, n
+			deployments[i] = &d
 		}
+		results, memory, err = judge.EvaluateAll(deployments, rule, memory)
 	}
-	last := upTo(subjects, buckets)
-	for i, s := range subjects {
-		last[i].Over = s.deployment.Over
-	}
-	results, _, err := judge.EvaluateAll(last, rule, memory)
 	return results, err
-}
-
-// upTo are the deployments as they were known after so many buckets.
-func upTo(subjects []*subject, buckets int) []*judge.Deployment {
-	out := make([]*judge.Deployment, len(subjects))
-	for i, s := range subjects {
-		d := *s.deployment
-		d.Over, d.Buckets = false, buckets
-		out[i] = &d
-	}
-	return out
 }

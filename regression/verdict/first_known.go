@@ -57,14 +57,9 @@ func (k *firstKnown) at(buckets int) (map[[3]string]bool, error) {
 	if raised, ok := k.raised[buckets]; ok {
 		return raised, nil
 	}
-	rule := k.options.rule()
-	var memory judge.Memory
-	var results []*judge.Result
-	for n := max(1, buckets-rule.Evaluations+1); n <= buckets; n++ {
-		var err error
-		if results, memory, err = judge.EvaluateAll(upTo(k.subjects, n), rule, memory); err != nil {
-			return nil, err
-		}
+	results, err := evaluate(k.subjects, k.options, buckets, false)
+	if err != nil {
+		return nil, err
 	}
 	raised := map[[3]string]bool{}
 	for _, r := range results {

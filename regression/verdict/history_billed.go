@@ -78,11 +78,7 @@ func (h *history) before(ctx context.Context, p Pair, from time.Time) ([]Pair, e
 // alone reads one earlier deployment.
 func (h *history) alone(ctx context.Context, p Pair) (judge.Differences, error) {
 	plan := planFor(p, h.options)
-	window := plan.head
-	if plan.base.From.Before(window.From) {
-		window.From = plan.base.From
-	}
-	window.To = later(window.To, plan.base.To)
+	window := query.Window{From: sooner(plan.base.From, plan.head.From), To: later(plan.head.To, plan.base.To)}
 	w, err := h.w.Reopen(ctx, window)
 	if err != nil {
 		return judge.Differences{}, err

@@ -203,10 +203,7 @@ func choose(deployments []Deployment, base, head string) (Pair, string) {
 		if d.Version == h.Version {
 			continue
 		}
-		last := d.Last
-		if last.After(h.First) {
-			last = h.First
-		}
+		last := sooner(h.First, d.Last)
 		if b == nil || !last.Before(seen) { // of equal ones the one that began last
 			b, seen = d, last
 		}

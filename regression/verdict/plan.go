@@ -55,10 +55,7 @@ func planFor(p Pair, o Options) comparisonPlan {
 	if o.byAge {
 		return planByAge(p, o)
 	}
-	from, to := later(p.Base.First, p.Head.First), p.Head.Last
-	if p.Base.Last.Before(to) {
-		to = p.Base.Last
-	}
+	from, to := later(p.Base.First, p.Head.First), sooner(p.Base.Last, p.Head.Last)
 	bucket := bucketOf(to.Sub(from), p, o)
 	warm := later(from, later(p.Head.Since, p.Base.Since).Add(max(o.WarmUp, 0)))
 	if to.Sub(warm) >= minOverlap*bucket {
@@ -85,16 +82,10 @@ func oneAfterTheOther(p Pair, o Options) comparisonPlan {
 	if next.First.Before(earlier.First) {
 		earlier, next = next, earlier
 	}
-	end := earlier.Last
-	if end.After(next.First) {
-		end = next.First
-	}
+	end := sooner(next.First, earlier.Last)
 	length := max(p.Head.Last.Sub(p.Head.First), leastBefore)
 	old := query.Window{From: later(earlier.First, end.Add(-length)), To: end}
-	young := query.Window{From: next.First, To: next.Last}
-	if most := next.First.Add(length); next.Last.After(most) {
-		young.To = most
-	}
+	young := query.Window{From: next.First, To: sooner(next.First.Add(length), next.Last)}
 	bucket := bucketOf(young.To.Sub(young.From), p, o)
 	for young.To.Sub(old.From) > maxBuckets*bucket && bucket < 30*day {
 		bucket *= 2
