@@ -60,8 +60,8 @@ func (r *Table) missingNotes() (notes []string) {
 	return notes
 }
 
-// assumedNotes list the services of which calls have a lower bound only, or processes may be merged.
-func (r *Table) assumedNotes() (notes []string) {
+// AssumedNotes list the services of which calls have a lower bound only, or processes may be merged.
+func (r *Table) AssumedNotes() (notes []string) {
 	for i := range r.Services {
 		s := &r.Services[i]
 		if s.AssumedCalls > 0 {
@@ -102,7 +102,7 @@ func (r *Table) Notes(now time.Time) []string {
 			untimedCalls += l.Calls
 		}
 	}
-	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.missingNotes()), Few(r.assumedNotes()))
+	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.missingNotes()), Few(r.AssumedNotes()))
 	switch {
 	case slices.ContainsFunc(r.Services, Service.pending):
 	case r.Instances > 0 && r.NoCalls():

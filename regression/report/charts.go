@@ -87,7 +87,7 @@ func (d *drawing) yAxis(s scale, show func(float64) string) {
 	for _, v := range s.ticks(4) {
 		d.line(chartLeft, down(s.at(v)), 99, down(s.at(v)), "grid")
 		// From the edge: on a phone the room left of the axis is narrow.
-		d.text(0, down(s.at(v))+4, "start", "axis", show(v))
+		d.text(0, down(s.at(v))+4, "start", show(v))
 	}
 }
 
@@ -108,7 +108,7 @@ func spreadChart(m Method) template.HTML {
 	step := max(1, (high-low+4)/5)
 	for bin := low; bin <= high; bin += step {
 		place := across(x.at(float64(bin)))
-		d.text(place, chartHeight-6, anchorAt(place), "axis", output.Nanos(query.BinStart(bin)))
+		d.text(place, chartHeight-6, anchorAt(place), output.Nanos(query.BinStart(bin)))
 	}
 	for i, s := range m.Spreads {
 		class := fmt.Sprintf("curve v%d", versionClass(i, len(m.Spreads)))
@@ -167,14 +167,14 @@ func (r *Report) courseChart(m Method) template.HTML {
 		if last.Equal(first) && i > 0 {
 			break
 		}
-		d.text(across(x.at(float64(at.Unix()))), chartHeight-6, anchor, "axis", at.In(r.zone).Format(layout))
+		d.text(across(x.at(float64(at.Unix()))), chartHeight-6, anchor, at.In(r.zone).Format(layout))
 	}
 	for i, c := range m.Course {
 		class := fmt.Sprintf("v%d", versionClass(i, len(m.Course)))
 		if i > 0 {
 			at := across(x.at(float64(c.Points[0].At.Unix())))
 			d.line(at, chartTop, at, chartHeight-chartFoot, "deploy")
-			d.text(at, chartTop-2, anchorAt(at), "axis", c.Version)
+			d.text(at, chartTop-2, anchorAt(at), c.Version)
 		}
 		for _, p := range c.Points {
 			at := across(x.at(float64(p.At.Unix())))

@@ -135,17 +135,7 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 
 // rank takes over the costs, the most expensive first.
 func (r *Report) rank(costs *cost.Table) {
-	var notes []string
-	for i := range costs.Services {
-		s := &costs.Services[i]
-		if s.AssumedCalls > 0 {
-			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
-		}
-		if s.MayBeMerged {
-			notes = append(notes, cost.MergedNote(s.Service))
-		}
-	}
-	r.Notes = append(r.Notes, cost.Few(notes)...)
+	r.Notes = append(r.Notes, cost.Few(costs.AssumedNotes())...)
 	for _, m := range costs.Methods {
 		r.Records += m.Measured
 		if m.SelfWallHours != nil {

@@ -38,9 +38,9 @@ func (d *drawing) dot(x, y, radius float64, class, title string) {
 	fmt.Fprintf(&d.b, `<circle cx="%.3f%%" cy="%.1f" r="%.1f" class="%s"><title>%s</title></circle>`, x, y, radius, class, clean(title))
 }
 
-// text is set at, before (end) or around (middle) a place.
-func (d *drawing) text(x, y float64, anchor, class, s string) {
-	fmt.Fprintf(&d.b, `<text x="%.3f%%" y="%.1f" text-anchor="%s" class="%s">%s</text>`, x, y, anchor, class, clean(s))
+// text of an axis is set at, before (end) or around (middle) a place.
+func (d *drawing) text(x, y float64, anchor, s string) {
+	fmt.Fprintf(&d.b, `<text x="%.3f%%" y="%.1f" text-anchor="%s" class="axis">%s</text>`, x, y, anchor, clean(s))
 }
 
 // box is a rectangle with a text that ends where the box does.

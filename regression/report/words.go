@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -162,13 +163,8 @@ func (m Method) versionText(version string) string {
 // quantile is the end of the bin that the quantile lies in: a fifth too much at
 // most.
 func (s Spread) quantile(q float64) float64 {
-	bins := make([]int64, 0, len(s.Bins))
-	for bin := range s.Bins {
-		bins = append(bins, bin)
-	}
-	slices.Sort(bins)
 	sum := 0.0
-	for _, bin := range bins {
+	for _, bin := range slices.Sorted(maps.Keys(s.Bins)) {
 		if sum += s.Bins[bin]; sum >= q-1e-9 {
 			return query.BinStart(bin + 1)
 		}
