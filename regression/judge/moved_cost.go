@@ -15,25 +15,21 @@ var certain = math.Log(20)
 // findMoved lowers to Moved what is saved elsewhere by the same caller, callers before
 // callees. by says which callees explain what a caller pays more.
 func (f *flows) findMoved(methods []compared, raised []int, by map[int][]int, o Options) {
-	done, moves := map[int]bool{}, map[int][]string{}
+	moves := map[int][]string{}
 	for _, m := range slices.Backward(raised) {
-		v := &methods[m].verdict
 		from := f.movedFrom(methods, m, o)
-		for payer := range done {
+		for payer, its := range moves {
 			if from == nil && slices.Contains(by[payer], m) && f.mostly(payer, m, o) {
-				from = moves[payer]
+				from = its
 			}
 		}
 		if from == nil {
 			continue
 		}
-		done[m] = true
-		if v.State == Explained { // what it pays more is on its way to a callee
-			moves[m] = from
-			continue
-		}
-		methods[m].notItsOwn(Moved, from)
 		moves[m] = from
+		if methods[m].verdict.State != Explained { // else what it pays more is on its way to a callee
+			methods[m].notItsOwn(Moved, from)
+		}
 	}
 }
 

@@ -38,8 +38,6 @@ func (x *index) findCallees() {
 		position[name] = int32(m)
 	}
 	oneSided := x.timedInOne()
-	x.callees = make([][]int32, len(x.d.Methods))
-	x.entry = make([][2]float64, len(x.d.Methods))
 	var known, all float64
 	for i := range x.cells {
 		c := &x.cells[i]

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -47,13 +48,7 @@ func costReason(v *Verdict) string {
 		seen = "all methods"
 	}
 	join := func(all ...string) string {
-		kept := all[:0]
-		for _, s := range all {
-			if s != "" {
-				kept = append(kept, s)
-			}
-		}
-		return strings.Join(kept, "; ")
+		return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 	}
 	tail := ""
 	if v.Tail {

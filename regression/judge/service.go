@@ -87,7 +87,7 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, 
 	whole := partOf(change, c.spread.all, c.spread.df)
 	v.Change, v.Interval = whole.Change, whole.Interval
 	c.fits[mean] = fit{change: change, ok: true}
-	v.LogE, v.EValue = c.logE, math.Exp(min(c.logE, 700))
+	c.atMost(c.logE)
 	return c
 }
 
