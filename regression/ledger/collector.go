@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func losses(r io.Reader) (map[string]float64, error) {
 	out := map[string]float64{}
 	for name, family := range families {
 		name = strings.TrimSuffix(name, "_total")
-		if !strings.HasPrefix(name, "otelcol_") || !tellsOfLoss(name) {
+		if !strings.HasPrefix(name, "otelcol_") || !slices.ContainsFunc(lossWords, func(w string) bool { return strings.Contains(name, w) }) {
 			continue
 		}
 		for _, m := range family.GetMetric() {
@@ -91,13 +92,4 @@ func losses(r io.Reader) (map[string]float64, error) {
 		}
 	}
 	return out, nil
-}
-
-func tellsOfLoss(name string) bool {
-	for _, w := range lossWords {
-		if strings.Contains(name, w) {
-			return true
-		}
-	}
-	return false
 }
