@@ -1,6 +1,9 @@
 package methodspan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // FrameworkScopes are how the names of instrumentation scopes begin whose spans are of
 // frameworks and drivers, and not of a team's own code. Such a scope is the class of a span
@@ -17,10 +20,5 @@ var FrameworkScopes = []string{
 
 // IsFramework reports whether a class, or a name that begins with one, is of a framework.
 func IsFramework(class string) bool {
-	for _, prefix := range FrameworkScopes {
-		if strings.HasPrefix(class, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(FrameworkScopes, func(prefix string) bool { return strings.HasPrefix(class, prefix) })
 }
