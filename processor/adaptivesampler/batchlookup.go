@@ -174,7 +174,9 @@ func (t *methodTable) installGroup(g *group) *group {
 		home.takeover.reported()
 	}
 	home.overflow.merge(g.overflow)
-	home.usd.Store(g.usd.Load())
+	if g.price() > 0 { // as in enter
+		home.usd.Store(g.usd.Load())
+	}
 	return home
 }
 

@@ -296,3 +296,27 @@ func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
 	assert.Equal(t, holding{groups, places}, total)
 	assert.Equal(t, roomOf(maxGroups), groups)
 }
+
+// Two batches bring a version at once, and one of them does not know what it costs.
+func TestAKnownPriceStays(t *testing.T) {
+	config := bounded(100)
+	config.Interval = time.Hour
+	r := startWith(t, config, 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
+	table := r.processor.(*resends).loop.table
+	id := decide.Group{Service: "shop", Version: "1"}
+	priced, unpriced := table.begin(""), table.begin("")
+	priced.enter(id, 0.05)
+	unpriced.enter(id, 0)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		priced.end(time.Now())
+	}()
+	for table.mu.TryRLock() { // until it is next
+		table.mu.RUnlock()
+		runtime.Gosched()
+	}
+	unpriced.end(time.Now())
+	<-ended
+	assert.InDelta(t, 0.05, table.groups[id].price(), 1e-12)
+}
