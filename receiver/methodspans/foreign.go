@@ -155,12 +155,14 @@ func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
 		return false
 	}
 	switch n.foreign {
+	case ForeignAll:
+		return true
 	case ForeignCode:
 		return p.parsed.textOf(fieldFunction) != "" || p.parsed.textOf(fieldOldFunction) != ""
 	case ForeignRules:
 		return p.foreign.rules.accepts(p.foreign.normalForm(id))
 	}
-	return true
+	return false
 }
 
 // normalForm returns the name that callers have, worked out once per request.
