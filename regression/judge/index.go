@@ -31,7 +31,7 @@ func (x *index) of(method int) []Cell { return x.cells[x.first[method]:x.first[m
 
 func newIndex(d *Deployment, o Options) (*index, error) {
 	if d.Bucket <= 0 || d.Buckets < 0 {
-		return nil, fmt.Errorf("deployment: Slot must be positive and Slots at least 0, found %v and %d", d.Bucket, d.Buckets)
+		return nil, fmt.Errorf("deployment: Bucket must be positive and Buckets at least 0, found %v and %d", d.Bucket, d.Buckets)
 	}
 	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Buckets)}
 	x.callees, x.entry = make([][]int32, len(d.Methods)), make([][2]float64, len(d.Methods))
