@@ -117,7 +117,7 @@ func (j *threshold) line(l *Line) {
 	l.say("inclusive", whole0, whole1, wholeChange, wholeInterval)
 	_, difference := stats.Difference(self0, self1, Level)
 	if 100*wholeChange > least && wholeInterval.Low > 0 && difference.Low > 0 {
-		l.State = judge.Regressed // unless settle finds that callees explain it
+		l.State = judge.Regressed // unless attributeCallees finds that callees explain it
 	}
 }
 
