@@ -143,12 +143,20 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 	force(e, switched, settings{rate: rates[0]})
 	before := switched.Calls()
 
-	const goroutines, each, leastSwitches = 8, 10_000, 60
+	const goroutines, each, leastSwitches, enough = 8, 10_000, 60, 1000
+	few := func() bool { // to tell, of some rate
+		for _, b := range begun {
+			if b.begun.Load() < enough {
+				return true
+			}
+		}
+		return false
+	}
 	var switches atomic.Int64
 	var calling sync.WaitGroup
 	for range goroutines {
 		calling.Go(func() {
-			for made := 0; made < each || switches.Load() < leastSwitches; made++ {
+			for made := 0; made < each || switches.Load() < leastSwitches || few(); made++ {
 				pl := switched.plan.Load() // what Begin does, seen from inside
 				if pl == nil {
 					runtime.Gosched()
@@ -234,7 +242,7 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 	chi := 0.0
 	for _, rate := range rates {
 		n, kept := float64(begun[rate].begun.Load()), float64(begun[rate].kept.Load())
-		if n < 1000 {
+		if n < enough {
 			t.Errorf("rate %v: %v calls are too few to tell", rate, n)
 		}
 		z := (kept - n*rate) / math.Sqrt(n*rate*(1-rate))
