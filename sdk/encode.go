@@ -25,7 +25,7 @@ func (e *engine) encode(body []byte, r *request) []byte {
 		w.counts(iv)
 		w.process(iv, r.stats)
 	}
-	scope := spans.Scope{Name: scopeName, Version: Version, Process: processID(), Batch: r.seq, CallsTotal: r.total, Served: e.ratesServed.Load()}
+	scope := spans.Scope{Version: Version, Process: processID(), Batch: r.seq, CallsTotal: r.total, Served: e.ratesServed.Load()}
 	return w.Request(body, e.resource, scope)
 }
 

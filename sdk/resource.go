@@ -18,8 +18,6 @@ import (
 // Version of this SDK, sent as telemetry.sdk.version.
 const Version = "0.1.0"
 
-const scopeName = "github.com/corehour/corehour/sdk"
-
 // The identity of the process is made once: a restart of the SDK inside it goes
 // on with the same batch numbers.
 var (

@@ -129,7 +129,7 @@ func TestVectorOfTheWire(t *testing.T) {
 		resource[key] = value.(string)
 	}
 	got, err := readRequest(w.Request(nil, encodeResource(resource), spans.Scope{
-		Name: scopeName, Version: Version, Process: "0b6c7a1e-5d0f-4c39-8a11-6f3f2f4f7d52", Batch: 1, CallsTotal: 940,
+		Version: Version, Process: "0b6c7a1e-5d0f-4c39-8a11-6f3f2f4f7d52", Batch: 1, CallsTotal: 940,
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,7 @@
 package spans
 
+const scopeName = "github.com/corehour/corehour/sdk"
+
 // Names of attributes, spans and kinds. They are the contract with the collector.
 const (
 	AttrKind       = "corehour.kind"

@@ -122,10 +122,10 @@ func (w *Writer) Bool(key string, v bool) {
 
 // Scope is what a request says of its process.
 type Scope struct {
-	Name, Version string
-	Process       string
-	Batch         uint64
-	CallsTotal    int64
+	Version    string // of the SDK
+	Process    string
+	Batch      uint64
+	CallsTotal int64
 	// Served says that rates of a collector are in force: one that is new to this process leaves them as
 	// they are.
 	Served bool
@@ -133,7 +133,7 @@ type Scope struct {
 
 // Request appends the spans written since Reset.
 func (w *Writer) Request(body, resource []byte, s Scope) []byte {
-	scope := otlp.String(nil, otlp.ScopeName, s.Name)
+	scope := otlp.String(nil, otlp.ScopeName, scopeName)
 	scope = otlp.String(scope, otlp.ScopeVersion, s.Version)
 	scope = otlp.StringAttribute(scope, otlp.ScopeAttributes, AttrProcessID, s.Process)
 	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, AttrBatch, int64(s.Batch))
