@@ -283,25 +283,41 @@ func (w *Without) Interval(change, variance, df, loading float64) (low, high flo
 		half := t.Quantile(0.975) * math.Hypot(sd, loading*w.SD)
 		return change - loading*w.Mean - half, change - loading*w.Mean + half
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}
-	cdf := func(x float64) (p float64) {
+	t, density := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}, NewT(df)
+	// at returns the probability of an error up to x, and its density.
+	at := func(x float64) (p, slope float64) {
 		for i, share := range w.weight {
 			if share > 1e-5 {
-				p += share * t.CDF((x-change+loading*w.s.c[i])/sd)
+				z := (x - change + loading*w.s.c[i]) / sd
+				p += share * t.CDF(z)
+				slope += share * math.Exp(density.LogDensity(z)) / sd
 			}
 		}
-		return p
+		return p, slope
 	}
-	find := func(p float64) float64 {
-		low, high := change-2*widest-20*sd, change+2*widest+20*sd
-		for range 40 {
-			if mid := (low + high) / 2; cdf(mid) < p {
-				low = mid
+	far := 2*widest + 20*sd
+	find := func(p, guess float64) float64 { // by Newton's method, within a bracket that every step narrows
+		const precision = 1e-12
+		low, high := change-far, change+far
+		x := min(max(guess, low), high)
+		for range 60 {
+			reached, slope := at(x)
+			if reached < p {
+				low = x
 			} else {
-				high = mid
+				high = x
 			}
+			next := x - (reached-p)/slope
+			if !(low < next && next < high) {
+				next = (low + high) / 2
+			}
+			if math.Abs(next-x) <= precision*far {
+				return next
+			}
+			x = next
 		}
-		return (low + high) / 2
+		return x
 	}
-	return find(0.025), find(0.975)
+	middle, half := change-loading*w.Mean, 2*math.Hypot(sd, loading*w.SD)
+	return find(0.025, middle-half), find(0.975, middle+half)
 }
