@@ -55,7 +55,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 			return nil
 		})
 		if err == nil {
-			all.mergeReport(report)
+			all.Join(report)
 		} else if report != nil && len(report.Steps) > 0 && !c.job.DryRun {
 			err = fmt.Errorf("the work may not be stored: %w", err)
 		}

@@ -29,18 +29,6 @@ type compactReport struct {
 	LeftAlone []skippedPrefix `json:"left_alone,omitempty"`
 }
 
-// mergeReport adds what was done in another prefix.
-func (r *compactReport) mergeReport(more *maintain.Result) {
-	r.Steps = append(r.Steps, more.Steps...)
-	r.Others = append(r.Others, more.Others...)
-	r.Impossible = append(r.Impossible, more.Impossible...)
-	r.Kept += more.Kept
-	r.Hostless += more.Hostless
-	r.Removed += more.Removed
-	r.Bytes += more.Bytes
-	r.Doomed += more.Doomed
-}
-
 // skippedPrefix is a prefix of a bucket that was not maintained.
 type skippedPrefix struct {
 	Prefix string `json:"prefix"`

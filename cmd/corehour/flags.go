@@ -199,41 +199,12 @@ func (c *common) parseWindow() error {
 	return errors.Join(errs...)
 }
 
-// parseTime reads a time with an offset, or one of the clocks of a zone. Where these show
-// a time twice, at the end of summer time, last says which is meant: a start is the first
-// and an end the last, so that the window holds the hour that occurs twice.
 func parseTime(name, s string, zone *time.Location, last bool) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return t, nil
+	t, err := units.ParseTime(s, zone, last)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return onClocks(t, zone, last), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%s: want a time like 2026-11-21, \"2026-11-21 14:30\" or 2026-11-21T14:30:00Z, found %q", name, s)
-}
-
-// onClocks is the instant at which the clocks of a zone show what t says in UTC, the last one
-// or the first. A time that is skipped is the instant at which the clocks are put forward.
-func onClocks(t time.Time, zone *time.Location, last bool) time.Time {
-	var found []time.Time
-	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		_, offset := t.Add(around).In(zone).Zone()
-		at := t.Add(-time.Duration(offset) * time.Second).In(zone)
-		if _, is := at.Zone(); is == offset {
-			found = append(found, at)
-		}
-	}
-	switch {
-	case len(found) == 0:
-		_, before := t.Add(-24 * time.Hour).In(zone).Zone()
-		start, _ := t.Add(-time.Duration(before) * time.Second).In(zone).ZoneBounds()
-		return start
-	case last:
-		return found[len(found)-1]
-	}
-	return found[0]
+	return t, err
 }
 
 // parseDuration reads Go's form, and days and weeks as 7d and 2w.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,18 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/capture"
-	"github.com/corehour/corehour/internal/configfile"
-	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/receiver/methodspans"
-	"github.com/corehour/corehour/regression/output"
 )
-
-// lintAnswer is what `corehour lint-otlp --json` prints.
-type lintAnswer struct {
-	Spans    int                   `json:"spans"`
-	Findings []methodspans.Finding `json:"findings"`
-	Stored   []capture.StoredRows  `json:"stored"`
-}
 
 func newLintCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -52,24 +40,21 @@ func lintFile(path string, asJSON bool, stdout io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", path, err)
 	}
-	answer := lintAnswer{Spans: td.SpanCount()}
-	if answer.Findings, err = methodspans.Lint(td); err != nil {
+	report, err := capture.Lint(td)
+	if err != nil {
 		return exitFailed, err
 	}
-	answer.Stored = capture.StoredAs(td)
 	code := exitNothing
-	if len(answer.Findings) > 0 {
+	if len(report.Findings) > 0 {
 		code = exitFound
 	}
 	if asJSON {
-		if answer.Findings == nil {
-			answer.Findings = []methodspans.Finding{}
-		}
 		encoder := json.NewEncoder(stdout)
 		encoder.SetIndent("", "  ")
-		return code, encoder.Encode(answer)
+		return code, encoder.Encode(report)
 	}
-	return code, printLint(stdout, &answer)
+	_, err = io.WriteString(stdout, report.Text())
+	return code, err
 }
 
 // readCapture reads a request from a file, or from standard input.
@@ -83,34 +68,4 @@ func readCapture(path string) (ptrace.Traces, error) {
 	}
 	defer file.Close()
 	return capture.Read(file)
-}
-
-func printLint(w io.Writer, a *lintAnswer) error {
-	var text bytes.Buffer
-	for _, f := range a.Findings {
-		where := output.Printable(f.Name)
-		if f.Span > 0 {
-			where = fmt.Sprintf("span %d %s %s", f.Span, configfile.Quote(f.Name), f.SpanID)
-		}
-		fmt.Fprintf(&text, "%s: %s: found %s, want %s: %s (%s)\n", where, output.Printable(f.Attribute), output.Printable(f.Found), f.Wanted, f.Outcome, f.Reason)
-	}
-	if len(a.Findings) > 0 {
-		text.WriteByte('\n')
-	}
-	fmt.Fprintf(&text, "%d findings in %d spans, stored as\n", len(a.Findings), a.Spans)
-	for _, s := range a.Stored {
-		fmt.Fprintf(&text, "  %d rows of kind %s, weight_basis %s: %d calls measured, %d with CPU time", s.Rows, s.Kind, s.WeightBasis, s.Measured, s.CPUMeasured)
-		switch {
-		case s.Calls > 0:
-			fmt.Fprintf(&text, ", for %.6g calls", s.Calls)
-		case s.Kind == methodspan.KindCall || s.Kind == methodspan.KindAggregate:
-			text.WriteString(", with calls from the counts of the process")
-		}
-		text.WriteByte('\n')
-	}
-	if len(a.Stored) == 0 {
-		text.WriteString("  nothing\n")
-	}
-	_, err := w.Write(text.Bytes())
-	return err
 }

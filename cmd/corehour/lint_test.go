@@ -68,7 +68,7 @@ func TestLintVectors(t *testing.T) {
 					t.Errorf("%s: %+v, want status %d and\n%s", form, r, code, want)
 				}
 				r = corehour("lint-otlp", "--json", path)
-				var answer lintAnswer
+				var answer capture.Report
 				if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != code {
 					t.Fatalf("%v %+v", err, r)
 				}
@@ -165,16 +165,14 @@ func FuzzLintCapture(f *testing.F) {
 		if err != nil {
 			return
 		}
-		answer := lintAnswer{Spans: td.SpanCount()}
-		if answer.Findings, err = methodspans.Lint(td); err != nil {
+		report, err := capture.Lint(td)
+		if err != nil {
 			t.Fatal(err)
 		}
-		answer.Stored = capture.StoredAs(td)
-		var text bytes.Buffer
-		if err := printLint(&text, &answer); err != nil || bytes.ContainsAny(text.Bytes(), "\x1b\x00") {
-			t.Errorf("%v %q", err, text.String())
+		if text := report.Text(); strings.ContainsAny(text, "\x1b\x00") {
+			t.Errorf("%q", text)
 		}
-		if _, err := json.Marshal(answer); err != nil {
+		if _, err := json.Marshal(report); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,9 +1,10 @@
-// Package capture reads an OTLP request that was captured, and says which rows it becomes.
+// Package capture reads an OTLP request that was captured, and reports what the receiver finds
+// wrong with it and which rows it becomes.
 //
 // Its invariant: it reads the form that a client sent, protobuf or JSON, packed or not, and holds no more of
 // it than a bound.
 //
-// It does not check the request: the receiver method_spans does.
+// It has no rules of its own for what is wrong: those of the receiver method_spans count.
 package capture
 
 import (
@@ -13,11 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
-
-	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // maxBytes is how large a request may be, in bytes, packed or not.
@@ -64,36 +62,4 @@ func parse(data []byte) (td ptrace.Traces, err error) {
 		return td, errors.New("want an OTLP ExportTraceServiceRequest in protobuf or JSON, found no span")
 	}
 	return td, nil
-}
-
-// StoredRows are the rows of one kind and basis that a request becomes.
-type StoredRows struct {
-	Kind        string  `json:"kind"`
-	WeightBasis string  `json:"weight_basis"`
-	Rows        int     `json:"rows"`
-	Calls       float64 `json:"calls"`
-	Measured    int64   `json:"measured"`
-	CPUMeasured int64   `json:"cpu_measured"`
-}
-
-// StoredAs adds up the rows that spans become, after the receiver.
-func StoredAs(td ptrace.Traces) []StoredRows {
-	stored := []StoredRows{}
-	items, _ := methodspan.NewConverter().Items(td)
-	for _, item := range items {
-		for i := range item.Rows {
-			r := &item.Rows[i]
-			at := slices.IndexFunc(stored, func(s StoredRows) bool { return s.Kind == r.Kind && s.WeightBasis == r.WeightBasis })
-			if at < 0 {
-				at = len(stored)
-				stored = append(stored, StoredRows{Kind: r.Kind, WeightBasis: r.WeightBasis})
-			}
-			s := &stored[at]
-			s.Rows++
-			s.Calls += r.Calls
-			s.Measured += r.Measured
-			s.CPUMeasured += r.CPUMeasured
-		}
-	}
-	return stored
 }

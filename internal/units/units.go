@@ -1,4 +1,4 @@
-// Package units reads amounts in configurations as people write them: 7d, 10GB.
+// Package units reads amounts and times in configurations and flags as people write them: 7d, 10GB.
 //
 // Its invariant: what the Go form, or a plain number of bytes, says means what it says
 // there.

@@ -62,6 +62,18 @@ type Result struct {
 	Doomed int64 `json:"doomed_bytes"`
 }
 
+// Join adds what another run did, as in another prefix of a bucket.
+func (r *Result) Join(more *Result) {
+	r.Steps = append(r.Steps, more.Steps...)
+	r.Others = append(r.Others, more.Others...)
+	r.Impossible = append(r.Impossible, more.Impossible...)
+	r.Kept += more.Kept
+	r.Hostless += more.Hostless
+	r.Removed += more.Removed
+	r.Bytes += more.Bytes
+	r.Doomed += more.Doomed
+}
+
 // Run does what is due, oldest dates first. A date that fails does not keep the
 // others from being looked after: all errors are returned together. It fails with
 // an error of kind warehouse.ErrLocked if another run is under way.
