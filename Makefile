@@ -13,6 +13,8 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench test/figures deploy test/buckets test/integration test/shop
+# Lint vets every package, and so does go test otherwise: with the race detector and without.
+TEST    := $(GO) test -vet=off
 # Long tests of the command and of queries that are skipped with the race detector.
 UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped|TestNoNumberEndsAStatementForBigQuery|TestSumsBesideRowsSayWhatRowsSay|TestWhereCallsAreCountedAndTimed|TestRollupOfRandomRows|TestTotalsAtEveryArrival
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
@@ -60,11 +62,11 @@ demo: build ## Build everything and show how a bad deployment is found (about tw
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
 		case $$module in deploy|test/*) fresh=-count=1;; *) fresh=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
-	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
-	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
-	echo "== long tests of the command and of queries without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour ./regression/query; \
-	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
+		echo "== tests of $$module"; (cd $$module && $(TEST) -race $$fresh -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
+	done; echo "== tests of configurations and pages"; $(TEST) -race -count=1 -timeout 20m ./config ./docs; \
+	echo "== tests of probes that the race detector would change"; (cd sdk && $(TEST) -run '$(UNCHANGED)' .); \
+	echo "== long tests of the command and of queries without the race detector"; $(TEST) -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour ./regression/query; \
+	echo "== simulations, too slow with the race detector, and arithmetic"; $(TEST) -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
 	echo "== attacks, short"; ($(call measure,benchhostile,--services 2000 --strict)); \
 	echo "== costs against known work, short"; ($(call measure,benchtruth,--duration 40s --short)); \
 	if [ -s build/tries.txt ]; then echo "== measured again, which is rare on a quiet machine"; cat build/tries.txt; fi; \
@@ -89,10 +91,12 @@ generate-check: ## Fail if the generated files are not what generating gives.
 	before=$$(sums); $(MAKE) generate; after=$$(sums); \
 	[ "$$before" = "$$after" ] || { echo "generated files were stale; commit what make generate made of them:"; diff <(echo "$$before") <(echo "$$after") || true; exit 1; }
 
-builder-check: build ## Build the collector with the Collector Builder and run the result (some minutes).
+# The Builder itself would compile with -trimpath, and so every package once more, which takes minutes.
+builder-check: build ## Build what the Collector Builder makes of the configuration, and run the result.
 	@mkdir -p build/builder
-	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
-	@cp _ocb/corehour-collector $(BIN)/corehour build/builder/ && rm -r _ocb
+	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
+	@cd _ocb && GOWORK=off $(GO) build -o ../build/builder/corehour-collector .
+	@cp $(BIN)/corehour build/builder/ && rm -r _ocb
 	@cd test/integration && COREHOUR_BIN=../../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
 bench: ## Measure one thing (WHAT=sdk|pipeline|sampler|warehouse|...): make bench lists them.
