@@ -25,6 +25,18 @@ const (
 	mostChunk = 2<<30 + freeExpansion
 )
 
+// readBuffer is the size of the buffers that a file is read through: no larger than the file
+// needs, of which collectors write many small ones, and one of a few, since the library pools
+// buffers by size.
+func readBuffer(size int64) int {
+	const least, most = 4 << 10, 256 << 10
+	n := least
+	for n < most && int64(n) < size {
+		n *= 2
+	}
+	return n
+}
+
 // openFile opens a file for reading blocks. It refuses what no file of this program
 // is like, because the library believes what it reads and would take all memory for a
 // file of which one bit has changed.
@@ -41,7 +53,7 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	if _, err := checkThrift(footer[:len(footer)-footerEnd]); err != nil {
 		return nil, err
 	}
-	file, err = pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true), pq.ReadBufferSize(256<<10))
+	file, err = pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true), pq.ReadBufferSize(readBuffer(size)))
 	if err != nil {
 		return nil, err
 	}
