@@ -199,10 +199,6 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	w.dialect.Parted = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Prefix != w.Files[0].Prefix })
 	w.dialect.Finer = hasFiner(w.Files)
 	w.dialect.lateNS = lateFrom(w.Files, w.bounds.now)
-	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
-	if err != nil {
-		return err
-	}
 	for _, statement := range slices.Concat([]string{
 		"SET temp_directory = " + quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
@@ -213,7 +209,6 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	}, views, []string{
 		"CREATE VIEW method_stored AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(w.Files, paths),
 		"CREATE VIEW method_files AS " + w.bounds.within("SELECT "+fullOf(w.Files)+" FROM "+readFiles(w.Files, paths, "filename = 'parquet_file'")),
-		costs,
 	}, more, []string{
 		// From here on no statement, whoever wrote it, reaches another file.
 		"SET allowed_paths = " + listOf(allowed),
