@@ -380,7 +380,7 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 }
 
 // A copy in the cache of a bucket that has changed is fetched again; an object that has changed
-// is named.
+// or is gone is named, and given up on demand.
 func TestDamageInABucket(t *testing.T) {
 	root, at := ofAllKinds(t)
 	clock(t, at)
@@ -427,6 +427,38 @@ func TestDamageInABucket(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r := corehour("cost", "--warehouse", address, "--from", "2026-03-10", "--to", "2026-03-13"); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	gone, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/host/date=2026-03-11/merge-*")
+	if err != nil || len(gone) != 1 {
+		t.Fatal(gone, err)
+	}
+	if err := os.Remove(gone[0]); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	r := ask()
+	for _, path := range []string{objects[0], gone[0]} {
+		if name := "host/date=" + strings.SplitN(path, "date=", 2)[1]; r.code != exitFailed || strings.Count(r.stderr, name) != 1 {
+			t.Errorf("want %s: %+v", name, r)
+		}
+	}
+	for _, call := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"dry run: nothing was changed", "2026-03-11", "2026-03-13", "drop damaged files"}},
+		{[]string{"--yes"}, []string{"2026-03-11", "2026-03-13", "drop damaged files"}},
+		{[]string{"--yes"}, []string{"nothing to do"}},
+	} {
+		r := corehour(append([]string{"compact", "--warehouse", address, "--drop-damaged"}, call.args...)...)
+		for _, want := range call.want {
+			if r.code != exitNothing || !strings.Contains(r.stdout, want) {
+				t.Errorf("%v: want %q: %+v", call.args, want, r)
+			}
+		}
+	}
+	if r := ask(); r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
 }

@@ -107,8 +107,18 @@ func Damaged(op, path string, err error) *Error {
 	if errors.As(err, &newer) {
 		return Newer(op, path, newer.Schema, newer.Known)
 	}
+	hint := "restore the file from a backup, or move the directory away and let the collector start a new one"
+	if strings.Contains(path, "://") {
+		hint = "restore the object from a backup or from an older version of it, or give the collector a `prefix` that is not in use"
+	}
+	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err, Hint: hint}
+}
+
+// DamagedRows is an error of kind ErrCorrupt about a file of rows, or an object, that is gone or
+// not what was committed.
+func DamagedRows(op, path string, err error) *Error {
 	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err,
-		Hint: "restore the file from a backup, or move the directory away and let the collector start a new one"}
+		Hint: "restore it from a backup under the same name; without one, corehour compact --drop-damaged gives its rows up. corehour check names all damaged files, and questions about other dates are answered"}
 }
 
 // DiskError types a failure of the file system.

@@ -159,6 +159,7 @@ func (m *Mirror) sort(objects []listed, newest *table.Tree, since time.Time) {
 			m.doomed[o.path] = since
 		}
 	}
+	m.lacking = len(m.known) < len(named)
 }
 
 // commitOurs makes the prefix ours by a commit with the state of the newest one.

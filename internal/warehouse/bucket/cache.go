@@ -206,9 +206,13 @@ func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([
 	}
 	fmt.Fprintf(tell, "fetching %d files, %s; %d are here already\n", len(missing), megabytes(bytes), len(want)-len(missing))
 	said := progress{tell: tell, all: bytes, next: now.Add(sayEvery)}
+	damage := make([]error, len(missing)) // all of it is named
 	err = each(len(missing), func(n int) error {
 		w, path := want[missing[n]], paths[missing[n]]
-		if err := w.store.download(ctx, w.object, path); err != nil {
+		if err := w.store.download(ctx, w.object, path); errors.Is(err, warehouse.ErrCorrupt) {
+			damage[n] = err
+			return nil
+		} else if err != nil {
 			return err
 		}
 		said.addBytes(w.object.Bytes)
@@ -218,7 +222,7 @@ func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([
 		}
 		return err
 	})
-	return paths, err
+	return paths, errors.Join(append(damage, err)...)
 }
 
 // changed lists which of the linked files are not what was fetched, and takes them out.

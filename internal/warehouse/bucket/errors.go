@@ -52,7 +52,9 @@ func (b *Bucket) show(key string) string {
 	return l.String() + "/" + key
 }
 
-// permanent reports whether trying again is of no use until somebody does something.
+// permanent reports whether trying again is of no use until somebody does something. An object
+// that is gone may be one that a newer commit has replaced.
 func permanent(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, warehouse.ErrCorrupt) || errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrLocked)
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, warehouse.ErrCorrupt) && !errors.Is(err, errAbsent) ||
+		errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrLocked)
 }

@@ -67,10 +67,11 @@ func (m *Mirror) evict(tree *table.Tree) error {
 			continue
 		}
 		total += info.Size()
-		if m.held && m.committed[o.Path] {
+		_, known := m.known[o.Path]
+		if m.held && known && m.committed[o.Path] {
 			sent = append(sent, local{m.local(o), info.Size(), info.ModTime()})
 		}
-		if _, known := m.known[o.Path]; m.held && !known || newer[m.local(o)] {
+		if m.held && !known || newer[m.local(o)] {
 			unsent += info.Size()
 		}
 	}

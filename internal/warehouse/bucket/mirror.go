@@ -88,6 +88,7 @@ type Mirror struct {
 	doomed map[string]time.Time
 	// committed are the data files that our last commit leads to.
 	committed map[string]bool
+	lacking   bool  // objects that the commit led to were gone when the prefix became ours
 	asOf      int64 // what had been written when the directory's tree was read
 	reached   int64 // the generation that the directory was seen to be of
 

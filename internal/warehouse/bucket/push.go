@@ -83,12 +83,14 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 	if tree == nil {
 		tree = &table.Tree{}
 	}
-	if tree.Generation > m.marker.Generation {
+	if tree.Generation > m.marker.Generation || m.lacking {
 		m.lag(tree)
 		if tree, err = m.upload(ctx, tree); err != nil {
 			return err
 		}
-	} else if !release && time.Since(m.last) < renew {
+		m.lacking = false
+	}
+	if tree.Generation <= m.marker.Generation && !release && time.Since(m.last) < renew {
 		return errors.Join(m.tidy(ctx, tree), m.evict(tree))
 	}
 	c := m.commit(m.marker.Number+1, release)
@@ -201,7 +203,7 @@ func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 			return nil, warehouse.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
 		case twice && other != o.Checksum:
 			return nil, warehouse.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
-		case !known && !twice && !m.skippedPreaggregated(tree, i):
+		case !known && !twice && !m.nowhere(tree, i):
 			missing = append(missing, o)
 		}
 		sums[o.Path] = o.Checksum
@@ -209,10 +211,12 @@ func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 	return missing, nil
 }
 
-// skippedPreaggregated reports whether an object of a tree is a file of sums that is nowhere: who does not
-// know of these may have committed without it. Readers do without, and so does the bucket.
-func (m *Mirror) skippedPreaggregated(tree *table.Tree, i int) bool {
-	if i < len(tree.Files) || i >= len(tree.Objects) {
+// nowhere reports whether an object of a tree is neither in the bucket nor in the directory, and the
+// bucket does without. Sums may never have been there: who does not know of these may have committed
+// without them, and readers form their own. Rows were there if the newest commit leads to them, and
+// somebody has removed them: readers of their date name them, other rows must not wait for them.
+func (m *Mirror) nowhere(tree *table.Tree, i int) bool {
+	if i >= len(tree.Objects) || i < len(tree.Files) && !m.committed[tree.Objects[i].Path] {
 		return false
 	}
 	_, err := os.Stat(m.local(tree.Objects[i]))

@@ -158,17 +158,29 @@ func (s *Store) download(ctx context.Context, o table.Object, to string) error {
 			return err
 		})
 	})
+	if errors.Is(err, errAbsent) {
+		return s.damaged(o, errAbsent)
+	}
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp)
 	if got := parquet.FormatChecksum(sum.Sum32()); got != o.Checksum {
-		return warehouse.Damaged("download", s.show(s.key(o.Path)), fmt.Errorf("its checksum is %s, %s was committed", got, o.Checksum))
+		return s.damaged(o, fmt.Errorf("its checksum is %s, %s was committed", got, o.Checksum))
 	}
 	if err := os.Chmod(tmp, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, to)
+}
+
+// damaged is the error of an object that is gone, or not what was committed.
+func (s *Store) damaged(o table.Object, err error) error {
+	of := warehouse.DamagedRows
+	if strings.HasPrefix(o.Path, manifestDir) {
+		of = warehouse.Damaged
+	}
+	return of("download", s.show(s.key(o.Path)), err)
 }
 
 // removeUnfinished deletes what killed downloads have left in a directory.

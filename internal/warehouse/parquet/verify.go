@@ -55,8 +55,7 @@ func (f *File) unreadable(err error) error {
 }
 
 func (f *File) damaged(op string, err error) *warehouse.Error {
-	return &warehouse.Error{Op: op, Path: f.Path, Kind: warehouse.ErrCorrupt, Err: err,
-		Hint: "restore it from a backup under the same name; without one, corehour compact --drop-damaged gives its rows up. corehour check names all damaged files, and questions about other dates are answered"}
+	return warehouse.DamagedRows(op, f.Path, err)
 }
 
 // cancelable ends reading when the context does.

@@ -1,0 +1,68 @@
+package bucket
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
+)
+
+// Somebody removes objects of rows. Where the directory still has the file, it is uploaded again when the
+// collector starts; where it does not, later rows are uploaded all the same, and readers name the object.
+func TestRemovedObjects(t *testing.T) {
+	location, directory := t.TempDir(), t.TempDir()
+	address := "file://" + location
+	open := func(localBytes int64) *Writer {
+		w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: localBytes}, table.Options{})
+		require.NoError(t, err)
+		return w
+	}
+	w := open(1 << 20)
+	write(t, w, "a")
+	require.NoError(t, w.Close())
+	files, err := filepath.Glob(filepath.Join(directory, "date=*", "*.parquet"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	path, err := filepath.Rel(directory, files[0])
+	require.NoError(t, err)
+	object := filepath.Join(location, "host-1", path)
+	info, err := os.Stat(files[0])
+	require.NoError(t, err)
+
+	require.NoError(t, os.Remove(object))
+	w = open(info.Size() - 1) // of which nothing may stay that is in the bucket
+	require.FileExists(t, files[0])
+	require.NoError(t, w.Push(t.Context()))
+	require.FileExists(t, object)
+	write(t, w, "b")
+	require.NoError(t, w.Close())
+	assert.EqualValues(t, 20, rowsIn(t, address))
+	require.NoFileExists(t, files[0])
+
+	require.NoError(t, os.Remove(object))
+	w = open(1 << 20)
+	write(t, w, "c")
+	require.NoError(t, w.Push(t.Context()))
+	assert.Zero(t, w.Stats().Failures)
+	require.NoError(t, w.Close())
+	uploaded, err := filepath.Glob(filepath.Join(location, "host-1", "date=*", "*.parquet"))
+	require.NoError(t, err)
+	assert.Len(t, uploaded, 2, "of b and c")
+
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	defer b.Close()
+	c, err := OpenCache(t.TempDir(), 1<<20)
+	require.NoError(t, err)
+	defer c.Close()
+	_, _, err = c.Snapshot(t.Context(), b, Read{})
+	require.ErrorIs(t, err, warehouse.ErrCorrupt)
+	assert.ErrorContains(t, err, address+"/host-1/"+filepath.ToSlash(path))
+	assert.ErrorContains(t, err, "corehour compact --drop-damaged gives its rows up")
+}
