@@ -38,7 +38,7 @@ type Options struct {
 	CloseWithin time.Duration
 	// Scratch: the directory is deleted afterwards.
 	Scratch bool
-	// Warn, if not nil, is given warnings of the store's client.
+	// Warn, if not nil, is given warnings: those of the store's client, and of objects that are gone.
 	Warn func(string)
 }
 

@@ -88,7 +88,10 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 		if tree, err = m.upload(ctx, tree); err != nil {
 			return err
 		}
-		m.lacking = false
+		if m.lacking {
+			m.lacking = false
+			m.warnOfGone(tree)
+		}
 	}
 	if tree.Generation <= m.marker.Generation && !release && time.Since(m.last) < renew {
 		return errors.Join(m.tidy(ctx, tree), m.evict(tree))
@@ -221,6 +224,20 @@ func (m *Mirror) nowhere(tree *table.Tree, i int) bool {
 	}
 	_, err := os.Stat(m.local(tree.Objects[i]))
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// warnOfGone says which files of rows are nowhere.
+func (m *Mirror) warnOfGone(tree *table.Tree) {
+	var gone []string
+	for i, o := range tree.Objects[:len(tree.Files)] {
+		if _, known := m.known[o.Path]; !known && m.nowhere(tree, i) {
+			gone = append(gone, o.Path)
+		}
+	}
+	if len(gone) > 0 && m.store.warn != nil {
+		m.store.warn(fmt.Sprintf("%d files of rows are neither in %s nor in %q: restore them, or give their rows up with corehour compact --drop-damaged. The first is %s",
+			len(gone), m.store.Address(), m.opts.Directory, gone[0]))
+	}
 }
 
 // send makes an object of a file.

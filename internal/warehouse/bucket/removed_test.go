@@ -18,8 +18,12 @@ import (
 func TestRemovedObjects(t *testing.T) {
 	location, directory := t.TempDir(), t.TempDir()
 	address := "file://" + location
+	var warned []string
 	open := func(localBytes int64) *Writer {
-		w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: localBytes}, table.Options{})
+		w, err := NewWriter(t.Context(), Options{
+			Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: localBytes,
+			Warn: func(s string) { warned = append(warned, s) },
+		}, table.Options{})
 		require.NoError(t, err)
 		return w
 	}
@@ -44,6 +48,7 @@ func TestRemovedObjects(t *testing.T) {
 	require.NoError(t, w.Close())
 	assert.EqualValues(t, 20, rowsIn(t, address))
 	require.NoFileExists(t, files[0])
+	assert.Empty(t, warned)
 
 	require.NoError(t, os.Remove(object))
 	w = open(1 << 20)
@@ -51,6 +56,9 @@ func TestRemovedObjects(t *testing.T) {
 	require.NoError(t, w.Push(t.Context()))
 	assert.Zero(t, w.Stats().Failures)
 	require.NoError(t, w.Close())
+	require.Len(t, warned, 1)
+	assert.Contains(t, warned[0], "1 files of rows are neither in "+address+"/host-1 nor in ")
+	assert.Contains(t, warned[0], filepath.ToSlash(path))
 	uploaded, err := filepath.Glob(filepath.Join(location, "host-1", "date=*", "*.parquet"))
 	require.NoError(t, err)
 	assert.Len(t, uploaded, 2, "of b and c")
