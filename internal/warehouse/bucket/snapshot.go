@@ -63,11 +63,14 @@ func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *table.Snaps
 	}
 	// What is deleted while it is fetched is deleted because a newer commit counts, which does
 	// not lead to it.
-	for before := ""; ; before = err.Error() {
+	before := ""
+	for range lookAgain {
 		if s, dates, err = c.snapshot(ctx, b, names, r); !errors.Is(err, errAbsent) || err.Error() == before {
 			return s, dates, err
 		}
+		before = err.Error()
 	}
+	return nil, nil, err
 }
 
 func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read) (*table.Snapshot, []string, error) {
