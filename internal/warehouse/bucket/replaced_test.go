@@ -1,7 +1,6 @@
 package bucket
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,16 +14,23 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// rowsIn is how many rows a reader of the bucket finds.
-func rowsIn(t *testing.T, address string) int64 {
+// readAll is what a reader of the bucket finds, who has nothing in the cache.
+func readAll(t *testing.T, address string) (*table.Snapshot, *Cache, error) {
 	t.Helper()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
-	defer b.Close()
+	t.Cleanup(func() { assert.NoError(t, b.Close()) })
 	c, err := OpenCache(t.TempDir(), 1<<20)
 	require.NoError(t, err)
-	defer c.Close()
-	s, _, err := c.Snapshot(t.Context(), b, Read{Tell: io.Discard})
+	t.Cleanup(func() { assert.NoError(t, c.Close()) })
+	s, _, err := c.Snapshot(t.Context(), b, Read{})
+	return s, c, err
+}
+
+// rowsIn is how many rows a reader of the bucket finds.
+func rowsIn(t *testing.T, address string) int64 {
+	t.Helper()
+	s, _, err := readAll(t, address)
 	require.NoError(t, err)
 	return s.Rows()
 }

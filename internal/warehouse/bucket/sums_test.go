@@ -51,13 +51,7 @@ func keepSums(t *testing.T, directory string) (object string) {
 // by prefix. It wants them to be of what the reader finds next to them.
 func sumsIn(t *testing.T, address string) map[string]int64 {
 	t.Helper()
-	b, err := Open(t.Context(), address)
-	require.NoError(t, err)
-	defer b.Close()
-	c, err := OpenCache(t.TempDir(), 1<<20)
-	require.NoError(t, err)
-	defer c.Close()
-	s, _, err := c.Snapshot(t.Context(), b, Read{Tell: io.Discard})
+	s, c, err := readAll(t, address)
 	require.NoError(t, err)
 	here, err := c.Bring(t.Context(), s.Sums, io.Discard)
 	require.NoError(t, err)
