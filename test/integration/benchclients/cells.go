@@ -179,7 +179,7 @@ func (c clients) nodeProcess(flags ...string) func(process) command {
 		args := append([]string{c.nodeClient,
 			"--endpoint", "http://" + p.endpoint, "--service", p.service, "--version", p.version, "--instance", p.instance,
 			"--report", p.report, "--begin", p.begin, "--requests", "0", "--seconds", fmt.Sprint(p.seconds),
-			"--workers", strconv.Itoa(p.workers), "--load-ms", "5", "--render-ms", strconv.Itoa(10 * p.slow),
+			"--workers", strconv.Itoa(p.workers), "--load-ms", "5", "--render-ms", strconv.Itoa(10 * p.slow), "--checks",
 		}, flags...)
 		for i := range args {
 			if args[i] == "--rates" {

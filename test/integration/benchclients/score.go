@@ -28,10 +28,11 @@ type score struct {
 	calls, truth           float64 // of both versions
 	worst                  float64 // error of a method, in standard errors
 	basis                  string
-	rows, byBasis          int64 // of both versions, all and by that basis
-	otherBasis             int64 // rows
-	found, others          int   // alerts
-	judged                 bool  // by regress
+	rows, byBasis          int64   // of both versions, all and by that basis
+	otherBasis             int64   // rows
+	found, others          int     // alerts
+	evidence               float64 // of the slower method, in times of what it needs
+	judged                 bool    // by regress
 	allCalls, assumedCalls float64
 	wrong                  []string
 }
@@ -47,6 +48,7 @@ func (s *score) addFigures(r *figures.Run) {
 	r.Add(s.name+": rows by another basis", float64(s.otherBasis), "rows", figures.Lower, figures.Goal(0))
 	if s.judged {
 		r.Add(s.name+": slower method found", float64(s.found), "", figures.Higher, figures.Goal(1))
+		r.Add(s.name+": evidence of the slower method", s.evidence, "x needed", figures.Higher, nil)
 		r.Add(s.name+": other alerts", float64(s.others), "", figures.Lower, figures.Goal(0))
 	}
 }
@@ -149,13 +151,16 @@ func (s *stage) regress(ctx context.Context, result *score, of service, c harnes
 		result.others++
 		result.say("alert: %s %s.%s %+.1f%%", a.Kind, a.Class, a.Method, a.ChangePercent)
 	}
-	if result.found == 0 {
-		var states []string
-		for _, comparison := range found.Comparisons {
-			for _, m := range comparison.Methods {
-				states = append(states, fmt.Sprintf("%s.%s %s (%s)", m.Class, m.Method, m.State, m.Reason))
+	var states []string
+	for _, comparison := range found.Comparisons {
+		for _, m := range comparison.Methods {
+			states = append(states, fmt.Sprintf("%s.%s %s (%s)", m.Class, m.Method, m.State, m.Reason))
+			if m.Class+"."+m.Method == of.slower && m.EValue != nil && m.NeededEValue != nil {
+				result.evidence = *m.EValue / *m.NeededEValue
 			}
 		}
+	}
+	if result.found == 0 {
 		result.say("%s was not found: %s", of.slower, strings.Join(states, "; "))
 	}
 	return nil

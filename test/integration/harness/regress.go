@@ -26,14 +26,16 @@ type Verdict struct {
 	State         string   `json:"state"`
 	ChangePercent *float64 `json:"change_percent"`
 	// Interval is that of ChangePercent.
-	Interval    *[2]float64 `json:"interval"`
-	Measured    *Change     `json:"measured_change"`
-	Basis       string      `json:"basis"`
-	MixPercent  *float64    `json:"mix_percent"`
-	BaseRecords int64       `json:"base_records"`
-	HeadRecords int64       `json:"head_records"`
-	Reason      string      `json:"reason"`
-	Inclusive   *Change     `json:"inclusive_change"`
+	Interval     *[2]float64 `json:"interval"`
+	Measured     *Change     `json:"measured_change"`
+	Basis        string      `json:"basis"`
+	MixPercent   *float64    `json:"mix_percent"`
+	BaseRecords  int64       `json:"base_records"`
+	HeadRecords  int64       `json:"head_records"`
+	Reason       string      `json:"reason"`
+	Inclusive    *Change     `json:"inclusive_change"`
+	EValue       *float64    `json:"e_value"`
+	NeededEValue *float64    `json:"needed_e_value"`
 }
 
 // Change is in percent, with its 95% interval.

@@ -19,6 +19,7 @@ const { values: options } = parseArgs({
     requests: { type: 'string', default: '200' },
     'load-ms': { type: 'string', default: '20' }, // how long data take to load, by a timer
     'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, likewise
+    checks: { type: 'boolean', default: false }, // make eight methods more that take as long in every version
     workers: { type: 'string', default: '1' }, // requests at a time
     seconds: { type: 'string', default: '0' }, // serve so long at least, and so many requests at least
     begin: { type: 'string' }, // a file: serve as soon as it is there; says by a file report.ready that it waits
@@ -105,6 +106,7 @@ const wait = (milliseconds) =>
 const serve = () =>
   timed('storefront/server.Server.serve', 'GET /page', { 'code.function.name': 'storefront/server.Server.serve' }, async () => {
     await load();
+    await check();
     await render();
   });
 
@@ -112,6 +114,14 @@ const serve = () =>
 const load = () =>
   timed('storefront/store.Store.load', 'load', { 'code.namespace': 'storefront/store.Store', 'code.function': 'load' }, () =>
     wait(Number(options['load-ms'])));
+
+// Next to methods that take as long in every version one that became slower stands out.
+const checks = options.checks ? ['Address', 'Card', 'Customs', 'Limit', 'Name', 'Price', 'Stock', 'Tax'] : [];
+const check = async () => {
+  for (const [i, what] of checks.entries()) {
+    await timed('storefront/pages.check' + what, 'check' + what, {}, () => wait(1 + (i % 2)));
+  }
+};
 
 // Named by the tracer and the span alone.
 const render = () => timed('storefront/pages.render', 'render', {}, () => wait(Number(options['render-ms'])));
