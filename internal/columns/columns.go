@@ -125,7 +125,7 @@ var All = []Column{
 	rare(optional("calls_total", Int64, "calls emitted by the process so far", "not a `process` row, or a sum")),
 	rare(optional("final", Boolean, "the process said good-bye", "not a `process` row, or a sum")),
 	rare(list("sdk_stats", []Column{{Name: "name", Type: String, Required: true}, {Name: "value", Type: Double, Required: true}},
-		"the SDK's counters", "none, or a sum")),
+		"the SDK's counters; of a sum what probes cost (`probe.`), as of its last row, and `own.cpu_ns`, if all of its rows have that", "none")),
 	optional("trace_id", Bytes16, "", "no trace"),
 	optional("span_id", Bytes8, "", "no trace"),
 	optional("parent_span_id", Bytes8, "", "no parent, or no trace"),

@@ -17,7 +17,7 @@ var known = map[string]func(*row) bool{
 	"rss_bytes":   func(r *row) bool { return !r.Process.Summed },
 	"calls_total": func(r *row) bool { return !r.Process.Summed && r.Process.CallsTotal != methodspan.TotalNotGiven },
 	"final":       func(r *row) bool { return !r.Process.Summed },
-	"sdk_stats":   func(r *row) bool { return !r.Process.Summed && len(r.Process.Stats) > 0 },
+	"sdk_stats":   func(r *row) bool { return len(r.Process.Stats) > 0 },
 }
 
 // Known returns what reports whether a row has a value of the column, nil where zero stands

@@ -1,6 +1,10 @@
 package methodspan
 
-import "math"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
 // Sum adds rows of one cell so that every estimate made from the rows is the
 // same when made from their sum. With weights 1/p and 1/q (q = p x cpu_p):
@@ -34,6 +38,11 @@ type Sum struct {
 	hostCores float64 // the most of any process row
 	limitNS   float64 // limit x time of process rows, never below their CPU time
 	unlimited bool    // a process row with CPU has no limit
+
+	probes    []Stat  // what probes cost, of the last process row that says it
+	probesEnd int64   // the end of that row
+	ownNS     float64 // what the SDK took of the CPU time of process rows
+	ownless   bool    // a process row with CPU does not say it
 }
 
 // measuredSums is one of the two measured quantities, weighted by 1/probability.
@@ -111,6 +120,9 @@ func (s *Sum) Add(r *Row) {
 	s.first.Activated = s.first.Activated && r.Activated
 	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
 	s.calls += r.Calls
+	if r.Process != nil {
+		s.addProbes(r)
+	}
 	s.wall.addMeasured(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist, r.P)
 	if r.Measured > 0 && r.P != 0 {
 		s.errors += r.Errors / r.P
@@ -131,7 +143,43 @@ func (s *Sum) Add(r *Row) {
 			s.coreless = true
 		}
 		s.addHost(r)
+		s.addOwn(r)
 	}
+}
+
+const (
+	probePrefix = "probe."
+	ownCPU      = "own.cpu_ns"
+)
+
+// addProbes keeps what a process row says of the cost of its probes.
+func (s *Sum) addProbes(r *Row) {
+	if r.EndNS < s.probesEnd {
+		return
+	}
+	isProbe := func(stat Stat) bool { return strings.HasPrefix(stat.Name, probePrefix) }
+	if !slices.ContainsFunc(r.Process.Stats, isProbe) {
+		return
+	}
+	s.probes, s.probesEnd = s.probes[:0], r.EndNS
+	for _, stat := range r.Process.Stats {
+		if isProbe(stat) {
+			s.probes = append(s.probes, stat)
+		}
+	}
+}
+
+// addOwn adds what the SDK took of the CPU time of a process row, which is no more than all of it.
+func (s *Sum) addOwn(r *Row) {
+	if r.Process != nil {
+		for _, stat := range r.Process.Stats {
+			if stat.Name == ownCPU {
+				s.ownNS += min(max(0, stat.Value), float64(r.CPUNS))
+				return
+			}
+		}
+	}
+	s.ownless = true
 }
 
 // addHost adds what a process row says of its host.
@@ -161,7 +209,11 @@ func (s *Sum) process() *ProcessStats {
 	if !s.unlimited {
 		p.CPULimit = min(s.limitNS/lasted, MostTime)
 	}
-	if p.Cores+p.HostCores+p.CPULimit == 0 {
+	p.Stats = s.probes
+	if s.cpu.n > 0 && !s.ownless {
+		p.Stats = append(p.Stats, Stat{Name: ownCPU, Value: min(s.ownNS, MostTime)})
+	}
+	if p.Cores+p.HostCores+p.CPULimit == 0 && len(p.Stats) == 0 {
 		return nil
 	}
 	return p
@@ -178,7 +230,8 @@ func (s *Sum) Start() int64 { return s.start }
 // Row is the sum. What belongs to single records (ids, process columns, place
 // in a batch) is dropped; the kind becomes aggregate where records were added. Of
 // processes the cores and limits are kept, so that cores x time is the same, if all rows
-// say them, and the cores of the host.
+// say them, the cores of the host, what the SDK took itself, if all rows say it, and what
+// its probes cost, as of the last row.
 func (s *Sum) Row() Row {
 	r := s.first
 	r.StartNS, r.EndNS = s.start, s.end

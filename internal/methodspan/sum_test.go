@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -234,5 +235,48 @@ func TestSumOfActivated(t *testing.T) {
 		if got := sumOf(c.rows...).Activated; got != c.want {
 			t.Errorf("activated is %v of %d rows, want %v", got, len(c.rows), c.want)
 		}
+	}
+}
+
+// A sum of processes keeps what the last row says of its probes, and what the SDK took if all rows
+// with CPU time say it: at most that time, however it is bracketed.
+func TestSumOfProcessesKeepsProbes(t *testing.T) {
+	beat := func(end, cpu int64, stats ...Stat) Row {
+		return Row{Kind: KindProcess, StartNS: end - 10, EndNS: end, P: 1, CPUP: 1, CPUMeasured: min(1, cpu), CPUNS: cpu, Process: &ProcessStats{Stats: stats}}
+	}
+	first := beat(10, 100, Stat{"probe.inside_ns", 900}, Stat{"own.cpu_ns", 30}, Stat{"dropped", 7})
+	last := beat(20, 100, Stat{"probe.inside_ns", 25}, Stat{"probe.cpu.cost_ns", 400}, Stat{"own.cpu_ns", 500})
+	below := beat(15, 100, Stat{"own.cpu_ns", -5})
+	silent := beat(30, 100, Stat{"dropped", 1})
+	idle := beat(40, 0)
+	probes := []Stat{{"probe.inside_ns", 25}, {"probe.cpu.cost_ns", 400}}
+	for name, c := range map[string]struct {
+		rows []Row
+		want []Stat
+	}{
+		"in order":         {[]Row{first, below, last}, append(slices.Clone(probes), Stat{"own.cpu_ns", 130})},
+		"backwards":        {[]Row{last, below, first}, append(slices.Clone(probes), Stat{"own.cpu_ns", 130})},
+		"one says nothing": {[]Row{first, last, silent}, probes},
+		"without CPU time": {[]Row{first, idle}, []Stat{{"probe.inside_ns", 900}, {"own.cpu_ns", 30}}},
+		"none":             {[]Row{silent, idle}, nil},
+	} {
+		for cut := range c.rows {
+			sum := sumOf(c.rows...)
+			if cut > 0 {
+				a, b := sumOf(c.rows[:cut]...), sumOf(c.rows[cut:]...)
+				a.P, a.CPUP, b.P, b.CPUP = 1, 1, 1, 1 // CPU time of processes is counted
+				sum = sumOf(a, b)
+			}
+			var got []Stat
+			if sum.Process != nil {
+				got = sum.Process.Stats
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s, cut at %d: %v, want %v", name, cut, got, c.want)
+			}
+		}
+	}
+	if first.Process.Stats[0].Value != 900 || len(first.Process.Stats) != 3 {
+		t.Errorf("the first row has become %v", first.Process.Stats)
 	}
 }

@@ -72,31 +72,37 @@ func (w *Warehouse) processArgs(window Window, f Filter) (args map[string]any, o
 	return args, true, nil
 }
 
-// ProcessStats is the SDK's own counters of one process, as of its last process row.
+// ProcessStats is the SDK's own counters of one process, as of its last process row, or, of a
+// group of instances whose rows were rolled up, what their probes cost.
 type ProcessStats struct {
 	Service
 	Version string
 	Stats   map[string]float64
 }
 
-// ProcessStats lists them for the processes that ran in the window. It
+// ProcessStats lists them for the processes and groups that ran in the window. It
 // reads no other rows.
 func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) ([]ProcessStats, error) {
-	args, ok, err := w.processArgs(window, f)
-	if !ok {
-		return nil, err
-	}
 	var out []ProcessStats
-	err = w.each(ctx, "last_stats", scope{Filter: f}, args, func(rows *sql.Rows) error {
-		var p ProcessStats
-		var stats any
-		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), &stats)
-		if err == nil {
-			p.Stats, err = statsOf(stats)
-		}
-		out = append(out, p)
-		return err
-	})
+	list := func(statement string, args map[string]any) error {
+		return w.each(ctx, statement, scope{Filter: f}, args, func(rows *sql.Rows) error {
+			var p ProcessStats
+			var stats any
+			err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), &stats)
+			if err == nil {
+				p.Stats, err = statsOf(stats)
+			}
+			out = append(out, p)
+			return err
+		})
+	}
+	args, ok, err := w.processArgs(window, f)
+	if err == nil && ok {
+		err = list("last_stats", args)
+	}
+	if err == nil && w.RolledUpTo() != "" {
+		err = list("stats_of_sums", filterArgs(window, f))
+	}
 	return out, err
 }
 

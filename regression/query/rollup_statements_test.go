@@ -21,6 +21,7 @@ var comparedOnSums = map[string]string{
 	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
 	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "priced": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
+	"stats_of_sums": "TestRolledUpDatesAreWithoutProbes of package cost",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	"batches": "wantNothingOfSums", "measured_above_counted": "wantNothingOfSums", "once": "wantNothingOfSums",

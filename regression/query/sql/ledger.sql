@@ -29,6 +29,17 @@ WHERE end_ns >= {{.Param}}from_ns AND first_ns < {{.Param}}to_ns
 ORDER BY {{.Service ""}}, version, instance, process_start_ns
 {{end}}
 
+{{define "stats_of_sums"}}
+-- What the probes of groups of instances cost in the window, as of the last sum of each.
+SELECT {{.Service ""}}, version, sdk_stats
+FROM {{.Calls}}
+WHERE kind = 'process' AND weight_basis = 'exact' AND level <> 'raw' AND sdk_stats IS NOT NULL
+  AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  {{.Only ""}}
+QUALIFY ROW_NUMBER() OVER (PARTITION BY {{.Service ""}}, version, instance ORDER BY end_ns DESC, start_ns DESC, host_id, host) = 1
+ORDER BY {{.Service ""}}, version, instance
+{{end}}
+
 {{define "processes"}}
 -- The account of every process of ours: what it says it has handed out, and what
 -- is stored of it. Dates that were rolled up keep no account of processes. An

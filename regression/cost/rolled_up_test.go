@@ -1,0 +1,64 @@
+package cost
+
+import (
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
+	"github.com/corehour/corehour/internal/warehouse/table"
+	"github.com/corehour/corehour/test/fixture"
+)
+
+// Rolled-up dates cost what their rows did: without the probes, with what the SDK took, and
+// with the errors of both.
+func TestRolledUpDatesAreWithoutProbes(t *testing.T) {
+	var items []methodspan.Item
+	for i, version := range []string{"1", "2"} {
+		for _, instance := range []string{"a", "b"} {
+			p := fixture.NewProcess(version, instance, fixture.Start)
+			for minute := range 3 {
+				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
+				cold := float64(max(0, 1-minute)) // what the SDK says at first is not what it says at last
+				p.Beat(at, time.Minute, 20*time.Second, minute == 2).Process.Stats = []methodspan.Stat{
+					{Name: "dropped", Value: 7}, {Name: "own.cpu_ns", Value: 1e9},
+					{Name: "probe.cpu.cost_ns", Value: 1500 + 9000*cold}, {Name: "probe.cpu.spread_ns", Value: 100},
+					{Name: "probe.inside_ns", Value: 30 + 900*cold + float64(5*i)}, {Name: "probe.wait_ns", Value: 0},
+				}
+				p.Counts("a.Serve", at, time.Minute, 1000)
+				p.Counts("a.Find", at, time.Minute, 10_000)
+				for call := range 20 {
+					start := at.Add(time.Duration(call) * time.Second)
+					p.Call("a.Serve", methodspan.CallerEntry, start, time.Millisecond, 900*time.Microsecond, 0.02, 1)
+					for range 10 {
+						p.Call("a.Find", "a.Serve", start, 3*time.Microsecond, 2*time.Microsecond, 0.02, 1)
+					}
+				}
+			}
+			items = append(items, p.Item())
+		}
+	}
+	root := fixture.Write(t, items)
+	raw, ofRows := compute(t, root)
+	measured := (2 * time.Millisecond * 2 * 3 * 10_000 / 1000).Hours() * 2 // of Find, with its probes
+	if got := *ofRows["a.Find"].SelfCoreHours; got > 0.99*measured {
+		t.Fatalf("Find costs %v core hours, with its probes %v", got, measured)
+	}
+	day := 24 * time.Hour
+	for _, p := range []maintain.Policy{{MinuteAfter: day}, {HourAfter: day}} {
+		at := fixture.Start.Add(3 * day)
+		job := maintain.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return at }}}
+		if report, err := job.Run(t.Context()); err != nil || len(report.Steps) != 1 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		sums, ofSums := compute(t, root)
+		near(t, "what the SDK took", sums.Services[0].SDKCoreHours, *raw.Services[0].SDKCoreHours, 1e-9)
+		for name, line := range ofRows {
+			near(t, name, ofSums[name].SelfCoreHours, *line.SelfCoreHours, 1e-6)
+			near(t, name+" with what it calls", ofSums[name].InclusiveCoreHours, *line.InclusiveCoreHours, 1e-6)
+			if got, want := ofSums[name].ResolutionNS, line.ResolutionNS; got != want {
+				t.Errorf("%s: the probes are known within %v ns, of rows %v", name, got, want)
+			}
+		}
+	}
+}
