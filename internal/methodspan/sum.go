@@ -173,7 +173,7 @@ func (s *Sum) addProbes(r *Row) {
 func (s *Sum) addOwn(r *Row) {
 	if r.Process != nil {
 		for _, stat := range r.Process.Stats {
-			if stat.Name == ownCPU {
+			if stat.Name == ownCPU && !math.IsNaN(stat.Value) { // a process says what it likes
 				s.ownNS += min(max(0, stat.Value), float64(r.CPUNS))
 				return
 			}

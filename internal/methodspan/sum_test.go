@@ -257,6 +257,7 @@ func TestSumOfProcessesKeepsProbes(t *testing.T) {
 		"in order":         {[]Row{first, below, last}, append(slices.Clone(probes), Stat{"own.cpu_ns", 130})},
 		"backwards":        {[]Row{last, below, first}, append(slices.Clone(probes), Stat{"own.cpu_ns", 130})},
 		"one says nothing": {[]Row{first, last, silent}, probes},
+		"no number":        {[]Row{last, beat(30, 100, Stat{"own.cpu_ns", math.NaN()})}, probes},
 		"without CPU time": {[]Row{first, idle}, []Stat{{"probe.inside_ns", 900}, {"own.cpu_ns", 30}}},
 		"none":             {[]Row{silent, idle}, nil},
 	} {

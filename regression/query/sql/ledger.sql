@@ -30,13 +30,14 @@ ORDER BY {{.Service ""}}, version, instance, process_start_ns
 {{end}}
 
 {{define "stats_of_sums"}}
--- What the probes of groups of instances cost in the window, as of the last sum of each.
-SELECT {{.Service ""}}, version, sdk_stats
+-- What the probes of groups of instances cost in the window, as of the last sum of each. An
+-- aggregate holds one list a group, where a window function would hold those of all sums.
+SELECT {{.Service ""}}, version, ARG_MAX(sdk_stats, (end_ns, start_ns, host_id, host)) AS sdk_stats
 FROM {{.Calls}}
 WHERE kind = 'process' AND weight_basis = 'exact' AND level <> 'raw' AND sdk_stats IS NOT NULL
   AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}
-QUALIFY ROW_NUMBER() OVER (PARTITION BY {{.Service ""}}, version, instance ORDER BY end_ns DESC, start_ns DESC, host_id, host) = 1
+GROUP BY {{.Service ""}}, version, instance
 ORDER BY {{.Service ""}}, version, instance
 {{end}}
 

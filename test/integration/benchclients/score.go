@@ -31,7 +31,7 @@ type score struct {
 	rows, byBasis          int64   // of both versions, all and by that basis
 	otherBasis             int64   // rows
 	found, others          int     // alerts
-	evidence               float64 // of the slower method, in times of what it needs
+	evidence               float64 // of the slower method, in times of what it needs; 0 = no number
 	judged                 bool    // by regress
 	allCalls, assumedCalls float64
 	wrong                  []string
@@ -48,7 +48,9 @@ func (s *score) addFigures(r *figures.Run) {
 	r.Add(s.name+": rows by another basis", float64(s.otherBasis), "rows", figures.Lower, figures.Goal(0))
 	if s.judged {
 		r.Add(s.name+": slower method found", float64(s.found), "", figures.Higher, figures.Goal(1))
-		r.Add(s.name+": evidence of the slower method", s.evidence, "x needed", figures.Higher, nil)
+		if s.evidence > 0 {
+			r.Add(s.name+": evidence of the slower method", s.evidence, "x needed", figures.Higher, nil)
+		}
 		r.Add(s.name+": other alerts", float64(s.others), "", figures.Lower, figures.Goal(0))
 	}
 }
