@@ -94,7 +94,7 @@ func readMetadata(t *testing.T, path string, ours bool, added []string, into map
 // names, and every metric of ours that means a loss in the page on troubleshooting.
 func TestDocumentedMetricsExist(t *testing.T) {
 	metrics := knownMetrics(t)
-	pages, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
+	pages, err := filepath.Glob(filepath.Join("..", "docs", "*", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
@@ -109,14 +109,14 @@ func TestDocumentedMetricsExist(t *testing.T) {
 			}
 		}
 	}
-	troubleshooting, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))
+	troubleshooting, err := os.ReadFile(filepath.Join("..", "docs", "guides", "troubleshooting.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, m := range metrics {
 		if m.ours && (m.loss || regexp.MustCompile(`lost|damaged|unknown|refused|failures|behind|overflow|folded|duplicates|skipped|faults|forgotten|reloads|contradictions|unpriced`).MatchString(name)) &&
 			!strings.Contains(string(troubleshooting), "`"+name+"`") {
-			t.Errorf("docs/troubleshooting.md does not explain %s", name)
+			t.Errorf("docs/guides/troubleshooting.md does not explain %s", name)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // TestBucketRule parses the rule for the bucket of load jobs like Cloud Storage:
 // unknown names are refused.
 func TestBucketRule(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs/bigquery.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/guides/bigquery.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

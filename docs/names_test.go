@@ -62,8 +62,8 @@ func TestVariablesExist(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(read)) {
-		if !strings.Contains(pages["docs/deploy.md"], "`"+name+"`") {
-			t.Errorf("docs/deploy.md does not explain %s, which %s reads", name, read[name])
+		if !strings.Contains(pages["docs/guides/deploy.md"], "`"+name+"`") {
+			t.Errorf("docs/guides/deploy.md does not explain %s, which %s reads", name, read[name])
 		}
 	}
 }

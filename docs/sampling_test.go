@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-const samplingPage = "docs/sampling.md"
+const samplingPage = "docs/background/sampling.md"
 
 func TestThresholdTable(t *testing.T) {
 	var b strings.Builder

@@ -151,8 +151,8 @@ func TestSchemaPageListsTheColumns(t *testing.T) {
 			t.Errorf("%s is there since version %d, the newest is %d", c.Name, c.Since, parquet.SchemaVersion)
 		}
 	}
-	compareComputed(t, "docs/schema.md", "columns", b.String())
-	if !strings.Contains(pages(t)["docs/schema.md"], "SELECT "+columns.Full+"\n") {
+	compareComputed(t, "docs/reference/schema.md", "columns", b.String())
+	if !strings.Contains(pages(t)["docs/reference/schema.md"], "SELECT "+columns.Full+"\n") {
 		t.Errorf("the page does not tell other programs to select %s", columns.Full)
 	}
 }

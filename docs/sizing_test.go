@@ -123,7 +123,7 @@ func TestSizingIsComputed(t *testing.T) {
 	week := bytesRead(t, "tails")
 	line("BigQuery, `corehour cost` over one day", fmt.Sprintf("%.1f USD", rows*(once+7*week)/(1<<40)*usdReadPerTiB),
 		fmt.Sprintf("five queries read %.0f bytes of each row of the day, the sixth %.0f of 7 days; %.2f USD per TiB; `--max-bytes-billed` is the limit", once, week, usdReadPerTiB))
-	compareComputed(t, "docs/sizing.md", "sizing", b.String())
+	compareComputed(t, "docs/guides/sizing.md", "sizing", b.String())
 }
 
 // TestVersionsOfTheSchemaAreListed generates the page's table of versions.
@@ -137,5 +137,5 @@ func TestVersionsOfTheSchemaAreListed(t *testing.T) {
 	for v := 1; v <= parquet.SchemaVersion; v++ {
 		fmt.Fprintf(&b, "| %d | %d | version %d and newer | version %d |\n", v, added[v], v, v)
 	}
-	compareComputed(t, "docs/schema.md", "versions", b.String())
+	compareComputed(t, "docs/reference/schema.md", "versions", b.String())
 }

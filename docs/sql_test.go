@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// exampleWarehouse returns a warehouse with the minute of the example in docs/sampling.md
+// exampleWarehouse returns a warehouse with the minute of the example in docs/background/sampling.md
 // and the row of its process.
 func exampleWarehouse(t *testing.T) *query.Warehouse {
 	t.Helper()
@@ -70,7 +70,7 @@ func exampleWarehouse(t *testing.T) *query.Warehouse {
 	return warehouse
 }
 
-// TestTheViewComputesTheExample compares the view with the formulas of docs/sampling.md.
+// TestTheViewComputesTheExample compares the view with the formulas of docs/background/sampling.md.
 func TestTheViewComputesTheExample(t *testing.T) {
 	var sum float64
 	for _, g := range groups {
@@ -100,7 +100,7 @@ func TestTheViewComputesTheExample(t *testing.T) {
 // TestExamplesOfTheSchemaPageRun runs every query of the page.
 func TestExamplesOfTheSchemaPageRun(t *testing.T) {
 	warehouse := exampleWarehouse(t)
-	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(pages(t)["docs/schema.md"], -1)
+	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(pages(t)["docs/reference/schema.md"], -1)
 	if len(blocks) == 0 {
 		t.Fatal("the page shows no query")
 	}

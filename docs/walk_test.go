@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestWalkedNamesExist: docs/architecture.md names files and what is declared in them.
+// TestWalkedNamesExist: docs/background/architecture.md names files and what is declared in them.
 func TestWalkedNamesExist(t *testing.T) {
-	steps := regexp.MustCompile("`([\\w/]+\\.go)` `([\\w.]+)`").FindAllStringSubmatch(pages(t)["docs/architecture.md"], -1)
+	steps := regexp.MustCompile("`([\\w/]+\\.go)` `([\\w.]+)`").FindAllStringSubmatch(pages(t)["docs/background/architecture.md"], -1)
 	if len(steps) < 20 {
 		t.Errorf("the page has %d steps of the form `file.go` `Name`", len(steps))
 	}

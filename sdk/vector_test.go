@@ -87,7 +87,7 @@ type otlpRequest struct {
 }
 
 // TestVectorOfTheWire: what this SDK sends of some calls, counts and sums is the test
-// vector of docs/wire.md, which the receiver's tests store. What no vector can fix is
+// vector of docs/reference/wire.md, which the receiver's tests store. What no vector can fix is
 // compared by its type: ids, random values, the machine and the SDK's own counters.
 func TestVectorOfTheWire(t *testing.T) {
 	text, err := os.ReadFile("testdata/wire/go-sdk.json")

@@ -24,7 +24,7 @@ func newAcceptCommand() *cobra.Command {
 		Long: `Accepts the level of a slowdown as the new baseline of its method. regress lists it as accepted and
 raises no alert until the method is significantly more expensive than that level by more than the
 threshold. Open alerts of it are resolved. ID is that of an alert, or its first 6 characters; it is
-searched among open alerts, then in a comparison with the flags given here. See docs/alerts.md.`,
+searched among open alerts, then in a comparison with the flags given here. See docs/guides/alerts.md.`,
 		Example: `  corehour accept 068116bb --reason "new tax rules need a second lookup"
   corehour accept 068116bb9f02c1d4 --withdraw`,
 		Annotations: exits("0 accepted or withdrawn\n2 failed: no such alert\n3 no data"),

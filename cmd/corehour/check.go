@@ -35,7 +35,7 @@ func newCheckCommand() *cobra.Command {
 missing (lost_in_transit), dead processes, and services whose methods were estimated to cost more than
 their processes used. Time flags choose processes seen in that time (default: all; in a bucket the
 last 48h); a running process may have calls in flight. Give --warehouse once for each collector that
-a process may send to. See docs/operations.md.`,
+a process may send to. See docs/README.md.`,
 		Example: `  corehour check --since 24h
   corehour check --deep --collector http://localhost:8888/metrics
   corehour check --warehouse /srv/a --warehouse /srv/b`,

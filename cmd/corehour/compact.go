@@ -46,7 +46,7 @@ func newCompactCommand() *cobra.Command {
 rollups next to raw rows, deletes replaced files. Flags allow what loses detail: rolling old days up,
 dropping ids or days. Deleting, relabelling and dropping damaged or impossible data are dry runs
 without --yes. In a bucket it maintains prefixes without a running collector. Ages are from the end of
-a UTC day: 36h, 7d, 4w. See docs/operations.md.`,
+a UTC day: 36h, 7d, 4w. See docs/README.md.`,
 		Example: `  corehour compact --dry-run
   corehour compact --hour-after 7d --keep-raw 30d --keep-rollups 365d
   corehour compact --delete-service shop --yes`,

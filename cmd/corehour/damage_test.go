@@ -463,7 +463,7 @@ func TestDamageInABucket(t *testing.T) {
 	}
 }
 
-// What bounds.yaml says, and with it docs/bounds.md, is what the code does.
+// What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
 func TestBoundsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	if err != nil {

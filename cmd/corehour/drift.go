@@ -29,7 +29,7 @@ func newDriftCommand() *cobra.Command {
 days, adjusted for callers, weekdays and what all methods of a service share. Only closed days (UTC)
 count. Nine consecutive daily evaluations confirm a drift. A method needs 21 of the 56 days before
 each. ~ marks a change that is not statistically significant. --csv evaluates any daily series.
-See docs/drift.md and docs/alerts.md.`,
+See docs/guides/drift.md and docs/guides/alerts.md.`,
 		Example: `  corehour drift --since 180d --service shop
   corehour drift --every 24h --slack env:SLACK_URL
   corehour drift --csv latency.csv`,

@@ -31,7 +31,7 @@ func newExplainCommand() *cobra.Command {
 		Long: `Shows what the warehouse knows of one method: versions, sampling, cost, the verdict on the newest
 version with every condition of an alert, drift, accepted and muted alerts. With --collector the
 sampler of a running collector reports why it samples the method as it does. METHOD is the full name,
-or the end of it if one method has it; each environment is explained. See docs/regression.md.`,
+or the end of it if one method has it; each environment is explained. See docs/guides/regression.md.`,
 		Example: `  corehour explain shop/cart.Cart.Total --since 7d
   corehour explain Cart.Total --service shop --collector http://localhost:4319`,
 		Annotations: exits("0 explained\n2 failed: several methods have that name\n3 no such method"),

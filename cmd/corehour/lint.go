@@ -20,7 +20,7 @@ func newLintCommand() *cobra.Command {
 		Short: "Check a captured OTLP request of a client",
 		Long: `Checks a captured ExportTraceServiceRequest (protobuf or JSON, also gzipped) by the rules of the
 receiver method_spans. For each span it prints the attribute that is wrong, the value found and what
-is wanted. FILE - is standard input. See docs/wire.md.`,
+is wanted. FILE - is standard input. See docs/reference/wire.md.`,
 		Example: `  corehour lint-otlp request.json
   corehour lint-otlp --json - < request.pb`,
 		Annotations: exits("0 no findings\n1 findings\n2 failed: not readable"),

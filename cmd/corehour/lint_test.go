@@ -31,7 +31,7 @@ func asProtobuf(t testing.TB, text []byte) []byte {
 	return data
 }
 
-// TestLintVectors: each vector of docs/wire.md is found to be as its file says, however it
+// TestLintVectors: each vector of docs/reference/wire.md is found to be as its file says, however it
 // was captured.
 func TestLintVectors(t *testing.T) {
 	for name, want := range map[string]string{

@@ -32,7 +32,7 @@ func newRegressCommand() *cobra.Command {
 caller mix and hour. A method is reported if it is more expensive by --threshold percent or more and
 two consecutive evaluations confirm it; by CPU time where both versions have it, else by wall time.
 ~ marks a change that is not statistically significant. --webhook, --slack and --alertmanager send
-alerts. See docs/regression.md, docs/statistics.md and docs/alerts.md.`,
+alerts. See docs/guides/regression.md, docs/background/statistics.md and docs/guides/alerts.md.`,
 		Example: `  corehour regress --warehouse ./corehour-warehouse
   corehour regress --service shop --base 1.9.0 --head 1.10.0
   corehour regress --every 5m --alertmanager http://localhost:9093`,
@@ -57,7 +57,7 @@ func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
 	r.declareMetric(cmd, "cpu where both versions have it of the method, else wall")
-	f.StringVar(&r.method, "method", verdict.EvidenceRule{}.Name(), "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
+	f.StringVar(&r.method, "method", verdict.EvidenceRule{}.Name(), "evidence (e-values, see docs/background/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both versions must have (default: 30 by evidence, 100 by threshold)")
 	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")

@@ -30,7 +30,7 @@ func newReportCommand() *cobra.Command {
 		Short: "Write one page: costs, changes, callers, health",
 		Long: `Writes one page of what the warehouse knows: costs with intervals, changes between versions, the
 distribution of a method's calls and its course over time, who calls whom, and whether every counted
-call is stored. HTML is one file that needs no other file and no network. See docs/report.md.`,
+call is stored. HTML is one file that needs no other file and no network. See docs/guides/report.md.`,
 		Example: `  corehour report --since 7d --output report.html
   corehour report --format markdown --service shop`,
 		Annotations: exits("0 written\n2 failed\n3 no data"),

@@ -18,7 +18,7 @@ func newSQLCommand() *cobra.Command {
 		Use:   `sql [flags] "SELECT ..."`,
 		Short: "Query the warehouse with SQL, read-only",
 		Long: `Runs a read-only statement in the SQL of DuckDB, or of BigQuery if the warehouse is there, against two
-views: method_calls has the stored rows (docs/schema.md), method_cost also their weights w (CPU time)
+views: method_calls has the stored rows (docs/reference/schema.md), method_cost also their weights w (CPU time)
 and w_wall (wall time, errors), and cost_usd. Estimate sums with weights: SUM(w * cpu_ns); count calls
 with SUM(calls). Time flags choose rows by start_ns. --service and --environment do not apply: use
 WHERE. --output writes all rows to a Parquet file.`,

@@ -100,7 +100,7 @@ func TestSQLWritesParquet(t *testing.T) {
 	}
 }
 
-// The columns of a warehouse are exported as docs/schema.md has them.
+// The columns of a warehouse are exported as docs/reference/schema.md has them.
 func TestSQLExportsTheTypesOfTheEngine(t *testing.T) {
 	root := twoReleases(t, 0.5)
 	columns, _ := exported(t, root, "SELECT * FROM method_calls LIMIT 3")

@@ -20,11 +20,11 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// TestJoinWithTraces runs what docs/traces.md shows: the command, then the query on
+// TestJoinWithTraces runs what docs/guides/traces.md shows: the command, then the query on
 // its file and on traces as the collector's file exporter writes them.
 func TestJoinWithTraces(t *testing.T) {
 	clock(t, evening)
-	page, err := os.ReadFile("../../docs/traces.md")
+	page, err := os.ReadFile("../../docs/guides/traces.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // Every YAML block of the README, and of the page on BigQuery, is a collector
 // configuration that loads.
 func TestREADME(t *testing.T) {
-	for _, page := range []string{"README.md", "../../docs/bigquery.md"} {
+	for _, page := range []string{"README.md", "../../docs/guides/bigquery.md"} {
 		t.Run(page, func(t *testing.T) { loadBlocks(t, page) })
 	}
 }

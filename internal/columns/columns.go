@@ -6,13 +6,13 @@
 // Its invariant: columns are only ever added, at the end of the list or behind
 // the one they belong to, with the version that brought them.
 //
-// It reads and writes no rows: files, BigQuery, the queue of the exporter and docs/schema.md
+// It reads and writes no rows: files, BigQuery, the queue of the exporter and docs/reference/schema.md
 // are made of All, by FieldOf and Known.
 package columns
 
 // Type is a column's type.
 type Type struct {
-	Parquet  string // as docs/schema.md spells it
+	Parquet  string // as docs/reference/schema.md spells it
 	DuckDB   string
 	BigQuery string // STRING, INT64, FLOAT64, BOOL, DATE, BYTES or RECORD
 }
@@ -92,7 +92,7 @@ var All = []Column{
 	long(optional("caller", String, "`class.method`", "unknown; `(entry)` = looked for, none is on")),
 	rare(unbounded(long(optional("stack", String, "folded, `;` between frames", "not recorded, or a sum")))),
 	unbounded(optional("goroutine_group", String, "", "not given, or a sum")),
-	rare(since(6, optional("activated", Boolean, "true: less than 60 s after a caller first switched the method on ([scopes](instrument.md))", "no, or not known; a sum of other rows too"))),
+	rare(since(6, optional("activated", Boolean, "true: less than 60 s after a caller first switched the method on ([scopes](../guides/instrument.md))", "no, or not known; a sum of other rows too"))),
 	required("calls", Double, "calls"),
 	required("measured", Int64, "calls timed"),
 	required("cpu_measured", Int64, "calls whose CPU was timed"),

@@ -15,7 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// What bounds.yaml says, and with it docs/bounds.md, is what the code does.
+// What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
 func TestBoundsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// A million traces a minute stay within what docs/bounds.md states, and those that are forgotten
+// A million traces a minute stay within what docs/reference/bounds.md states, and those that are forgotten
 // sooner are counted.
 func TestTracesAreBounded(t *testing.T) {
 	const minutes, perMinute = 2, 1_000_000

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// wireDir has the test vectors that docs/wire.md names: requests, and what they are stored as.
+// wireDir has the test vectors that docs/reference/wire.md names: requests, and what they are stored as.
 const wireDir = "../../sdk/testdata/wire"
 
 // wireRow is a row as NAME.stored.json has it, by the names of the columns.

@@ -71,7 +71,7 @@ func TestSeverity(t *testing.T) {
 
 func TestSeveritiesAreDocumented(t *testing.T) {
 	for _, l := range levels {
-		documented.Says(t, "alerts.md", fmt.Sprintf("| `%s` | %g USD a day, or %g%% of the service's cost and %g USD a day | %g%% of the service's time |",
+		documented.Says(t, "guides/alerts.md", fmt.Sprintf("| `%s` | %g USD a day, or %g%% of the service's cost and %g USD a day | %g%% of the service's time |",
 			l.severity, l.usd, 100*l.share, l.leastUSD, 100*l.share))
 	}
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Explained float64
 }
 
-// Defaults are those of docs/statistics.md.
+// Defaults are those of docs/background/statistics.md.
 func Defaults() Options {
 	return Options{
 		WarmUp: Learn, Records: 30, LeastChange: 0.02, Margin: 0.01,

@@ -11,7 +11,7 @@ import (
 // BigQuery ends a statement, for all services, if one number overflows. So its table is read
 // without numbers that can make others overflow, and what grows with powers of them is clamped.
 // A column is bounded by itself: the columns that a statement does not name are not billed.
-// Limits that depend on other columns are those of the statement on docs/bigquery.md.
+// Limits that depend on other columns are those of the statement on docs/guides/bigquery.md.
 
 // leastCalls is less than a row with calls ever counts: 1. Fewer would be divided by.
 const leastCalls = 1e-9

@@ -42,7 +42,7 @@ func updateOfBounds() string {
 // The statement on the page is the one of the limits, and does in a table what Row.Bound does.
 func TestUpdateOfImpossibleNumbers(t *testing.T) {
 	statement := updateOfBounds()
-	const path = "../../docs/bigquery.md"
+	const path = "../../docs/guides/bigquery.md"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

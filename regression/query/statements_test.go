@@ -73,12 +73,12 @@ func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]str
 	return out
 }
 
-// documented are the statements that docs/bigquery.md shows: whole ones in blocks, and
+// documented are the statements that docs/guides/bigquery.md shows: whole ones in blocks, and
 // those that `corehour sql` is given, in their frame. In the place of the view stands
 // its definition.
 func documented(t *testing.T, statements map[string]string) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/bigquery.md")
+	page, err := os.ReadFile("../../docs/guides/bigquery.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	documented.Says(t, "statistics.md",
+	documented.Says(t, "background/statistics.md",
 		fmt.Sprintf("printed from max(%d, %g G^2) records", leastSample, 1/(mostSkew*mostSkew)),
 		fmt.Sprintf("N^2 k2 / n must be at most %g", mostSkew),
 		fmt.Sprintf("Segments have %d days at least, p is at most %g", leastSegment, dateAlpha),
 		"`"+string(LowerBound)+"`", "`"+string(LowerBoundCPU)+"`",
 	)
-	documented.Says(t, "cost-model.md", fmt.Sprintf("measured calls: %d, and %g times the square of the skewness", leastSample, 1/(mostSkew*mostSkew)))
+	documented.Says(t, "background/cost-model.md", fmt.Sprintf("measured calls: %d, and %g times the square of the skewness", leastSample, 1/(mostSkew*mostSkew)))
 }

@@ -1,7 +1,7 @@
 // Package verdict says which deployment made which method more expensive.
 //
 // There are two rules. EvidenceRule asks package judge, and is described in
-// docs/statistics.md. ThresholdRule compares the weighted mean per call of a method in the
+// docs/background/statistics.md. ThresholdRule compares the weighted mean per call of a method in the
 // new version with that in the version before. A method is raised if the change is above the
 // threshold, both sides have enough records, and the lower end of the 95% interval of the
 // change is above zero. The interval comes from clusters (instance and bucket of time), never

@@ -10,9 +10,9 @@ import (
 
 func TestDocumentedFigures(t *testing.T) {
 	if minOverlap != 3 || buckets[0].Seconds() != 1 {
-		t.Error("docs/regression.md says these in words")
+		t.Error("docs/guides/regression.md says these in words")
 	}
-	documented.Says(t, "regression.md",
+	documented.Says(t, "guides/regression.md",
 		fmt.Sprintf("or for %g where processes of other SDKs cannot be told apart", unseenFor.Minutes()),
 		fmt.Sprintf("the same minutes of the base's last %d days", earlierDays),
 		fmt.Sprintf("against the time before, %g hours of it at least", leastBefore.Hours()),
@@ -20,8 +20,8 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("More than %d processes of a version are put into %d groups", maxMembers, maxMembers),
 	)
 	if overBuckets != 2 || overAfter != time.Minute {
-		t.Error("docs/statistics.md says these in words")
+		t.Error("docs/background/statistics.md says these in words")
 	}
-	documented.Says(t, "statistics.md", "nothing of it was measured for two time buckets, and for a minute")
-	documented.Says(t, "statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
+	documented.Says(t, "background/statistics.md", "nothing of it was measured for two time buckets, and for a minute")
+	documented.Says(t, "background/statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
 }

@@ -25,7 +25,7 @@ type Limits struct {
 	MinRecords       int64   // on both sides
 }
 
-// EvidenceRule decides by e-values, see docs/statistics.md.
+// EvidenceRule decides by e-values, see docs/background/statistics.md.
 type EvidenceRule struct{}
 
 // Name is "evidence".

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Figures of the model, see docs/simulation.md.
+// Figures of the model, see docs/background/simulation.md.
 const (
 	levelMedianNS   = 200e3
 	levelSD         = 0.8

@@ -29,7 +29,7 @@ var permissions = []struct {
 // The page on BigQuery names every permission that a run by load jobs takes: making
 // the table, letting it grow, loading, cleaning up.
 func TestPageNamesThePrivileges(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/bigquery.md")
+	page, err := os.ReadFile("../../../docs/guides/bigquery.md")
 	if err != nil {
 		t.Fatal(err)
 	}

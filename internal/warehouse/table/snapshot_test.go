@@ -173,7 +173,7 @@ func TestOpenWithoutCurrent(t *testing.T) {
 	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrCorrupt) {
 		t.Errorf("maintenance: %v", err)
 	}
-	// As docs/operations.md has it: a start takes raw files up by itself.
+	// As docs/README.md has it: a start takes raw files up by itself.
 	openWriter(t, root, Options{}).Close()
 	wantStored(t, "after a start", root, item("p-1", noon, 2), item("p-2", noon, 2), item("p-3", noon, 2))
 }

@@ -21,7 +21,7 @@ const (
 	tracesPerMinute = 1_000_000
 	// tracesFor is long enough for the table to overflow twice.
 	tracesFor = 30 * time.Second
-	// mostTraces is what docs/bounds.md says of the table, which TestTracesAreBounded measures in bytes.
+	// mostTraces is what docs/reference/bounds.md says of the table, which TestTracesAreBounded measures in bytes.
 	mostTraces = 2 * 131072
 )
 

@@ -12,7 +12,7 @@ import (
 )
 
 // families scores verdicts on deployments that an independent generator draws
-// (docs/simulation.md): small services, and what breaks the model.
+// (docs/background/simulation.md): small services, and what breaks the model.
 func (s *simulation) families() error {
 	for _, family := range []struct {
 		name string

@@ -1,4 +1,4 @@
-// Command boundsdoc writes docs/bounds.md, the one table of everything that is
+// Command boundsdoc writes docs/reference/bounds.md, the one table of everything that is
 // bounded: go generate ./receiver/methodspans.
 //
 // Every component lists its bounds in a bounds.yaml in its own folder; this
@@ -40,7 +40,7 @@ func main() {
 	root := os.Args[1]
 	text, err := render(root)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(root, "docs", "bounds.md"), text, 0o644)
+		err = os.WriteFile(filepath.Join(root, "docs", "reference", "bounds.md"), text, 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "boundsdoc:", err)

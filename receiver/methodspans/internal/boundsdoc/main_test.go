@@ -14,7 +14,7 @@ const root = "../../../.."
 func TestDocumentIsUpToDate(t *testing.T) {
 	want, err := render(root)
 	require.NoError(t, err)
-	got, err := os.ReadFile(filepath.Join(root, "docs", "bounds.md"))
+	got, err := os.ReadFile(filepath.Join(root, "docs", "reference", "bounds.md"))
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got), "run go generate ./receiver/methodspans")
 }
