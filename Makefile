@@ -12,14 +12,14 @@ COMMIT  ?= $(shell git describe --always --dirty --exclude '*' --abbrev=40 2>/de
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
-MODULES := . sdk sdk/otelbridge sdk/bench test/figures deploy test/buckets test/integration test/shop
+MODULES := . sdk sdk/otelbridge sdk/bench test/figures deploy integration test/shop
 # Lint vets every package, and so does go test otherwise: with the race detector and without.
 TEST    := $(GO) test -vet=off
 # Long tests of the command and of queries that are skipped with the race detector.
 UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped|TestNoNumberEndsAStatementForBigQuery|TestSumsBesideRowsSayWhatRowsSay|TestWhereCallsAreCountedAndTimed|TestRollupOfRandomRows|TestTotalsAtEveryArrival
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
 ARITHMETIC := regression/judge regression/stats
-SIMULATIONS := ./test/sim/... ./test/benchverdicts ./processor/adaptivesampler/internal/decide/sim/...
+SIMULATIONS := ./test/sim/... ./test/bench/verdicts ./processor/adaptivesampler/internal/decide/sim/...
 # Tests of the SDK that do nothing with the race detector: it allocates and costs time.
 UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate|TestCountedCallsOutOfTheCaches
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
@@ -30,8 +30,8 @@ GENERATED := receiver/methodspans processor/adaptivesampler processor/costattrib
 
 # $(call option,ROUNDS,--rounds) gives a program the option if the variable is set.
 option = $(if $($(1)),$(2) $($(1)))
-# $(call measure,PROGRAM,OPTIONS) runs a program of test/integration, which measures the binaries.
-measure = cd test/integration && $(GO) run ./$(1) --bin ../../$(BIN) --out ../../build/bench $(2)
+# $(call measure,NAME,OPTIONS) runs a program of integration/bench, which measures the binaries.
+measure = cd integration && $(GO) run ./bench/$(1) --bin ../$(BIN) --out ../build/bench $(2)
 # $(call show,NAME,COMMAND) makes a table of the figures that a command writes as JSON.
 show = mkdir -p build && $(2) > build/$(1).json && cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/$(1).json
 
@@ -61,14 +61,14 @@ demo: build ## Build everything and show how a bad deployment is found (about tw
 # Of tests that run or build programs Go would take the results from before these changed.
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
-		case $$module in deploy|test/*) fresh=-count=1;; *) fresh=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(TEST) -race $$fresh -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
+		case $$module in deploy|integration|test/*) fresh=-count=1;; *) fresh=;; esac; \
+		echo "== tests of $$module"; (cd $$module && $(TEST) -race $$fresh -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/bench/verdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(TEST) -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(TEST) -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command and of queries without the race detector"; $(TEST) -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour ./regression/query; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(TEST) -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
-	echo "== attacks, short"; ($(call measure,benchhostile,--services 2000 --strict)); \
-	echo "== costs against known work, short"; ($(call measure,benchtruth,--duration 40s --short)); \
+	echo "== attacks, short"; ($(call measure,hostile,--services 2000 --strict)); \
+	echo "== costs against known work, short"; ($(call measure,truth,--duration 40s --short)); \
 	if [ -s build/tries.txt ]; then echo "== measured again, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
@@ -97,7 +97,7 @@ builder-check: build ## Build what the Collector Builder makes of the configurat
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
 	@cd _ocb && GOWORK=off $(GO) build -o ../build/builder/corehour-collector .
 	@cp $(BIN)/corehour build/builder/ && rm -r _ocb
-	@cd test/integration && COREHOUR_BIN=../../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
+	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
 bench: ## Measure one thing (WHAT=sdk|pipeline|sampler|warehouse|...): make bench lists them.
 sim: ## Simulate deployments or sampling whose truth is known (WHAT=verdicts|sampling).
@@ -110,26 +110,24 @@ bench sim:
 bench-sdk: #: Measure the probe next to the OpenTelemetry SDK, path by path (ROUNDS=).
 	@cd sdk/bench && $(GO) run . --out ../../build/bench $(call option,ROUNDS,--rounds)
 bench-pipeline: build #: Measure the collector's CPU per span next to a stock one, or another build (SPANS=, AGAINST=file).
-	@$(call measure,benchpipeline,$(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10))
+	@$(call measure,pipeline,$(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10))
 bench-sampler: #: Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates (ROUNDS=).
-	@cd test/integration && $(GO) run ./benchsampler --root ../.. --out ../../build/bench $(call option,ROUNDS,--rounds)
-	@$(call show,rates,$(GO) run ./test/pollbench $(call option,ROUNDS,--rounds))
-bench-warehouse: #: Measure writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
-	@$(call show,warehouse,$(GO) run ./test/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)))
-bench-instrument: build #: Measure what compiled-in probes cost goldmark, a recursion and builds (ROUNDS=, COLD=1, ORCHESTRION=file).
-	@$(call show,instrument,$(GO) run ./test/benchinstrument $(call option,ROUNDS,--rounds) $(if $(COLD),--cold) $(call option,ORCHESTRION,--orchestrion))
+	@cd integration && $(GO) run ./bench/sampler --root .. --out ../build/bench $(call option,ROUNDS,--rounds)
+	@$(call show,rates,$(GO) run ./test/bench/rates $(call option,ROUNDS,--rounds))
+bench-warehouse: #: Measure writing, merging, rollups and queries (ROWS=2000000, BIG=1: 100 million).
+	@$(call show,warehouse,$(GO) run ./test/bench/warehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)))
+bench-instrument: build #: Measure what compiled-in probes cost goldmark, a recursion and builds (ROUNDS=, COLD=1).
+	@$(call show,instrument,$(GO) run ./test/bench/instrument $(call option,ROUNDS,--rounds) $(if $(COLD),--cold))
 bench-programs: build #: Compare the tests of esbuild and caddy with and without compiled-in probes (PROGRAMS=, RACE=), or CPU under load with a profile (LOAD=2m).
-	@$(call show,realprograms,$(GO) run ./test/realprograms $(call option,PROGRAMS,--programs) $(call option,RACE,--race) $(call option,LOAD,--load))
+	@$(call show,programs,$(GO) run ./test/bench/programs $(call option,PROGRAMS,--programs) $(call option,RACE,--race) $(call option,LOAD,--load))
 bench-verdicts: build #: Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
-	@$(call show,verdicts,$(GO) run ./test/benchverdicts --corehour $(BIN)/corehour)
-bench-witness: #: Measure how much of what busy neighbours do to a method fixed reference work explains (ROUNDS=).
-	@mkdir -p build && cd test/integration && $(GO) build -o ../../build/benchwitness ./benchwitness && ../../build/benchwitness --out ../../build/bench $(call option,ROUNDS,--rounds)
+	@$(call show,verdicts,$(GO) run ./test/bench/verdicts --corehour $(BIN)/corehour)
 bench-truth: build #: Compare the measured costs of methods with a service whose work is known (FOR=3m).
-	@$(call measure,benchtruth,--duration $(or $(FOR),3m))
+	@$(call measure,truth,--duration $(or $(FOR),3m))
 bench-clients: build #: Compare calls of stock OpenTelemetry clients with their own counters (CLIENTS=go,node,python,java).
-	@$(call measure,benchclients,$(call option,CLIENTS,--families))
+	@$(call measure,clients,$(call option,CLIENTS,--families))
 bench-hostile: build #: Attack the collector while services send: their figures stay, its memory has its limit.
-	@$(call measure,benchhostile)
+	@$(call measure,hostile)
 bench-soak: build #: Offer the collector twice the load of one core and check its memory and its accounting (FOR=10m).
 	@$(call measure,soak,--for $(or $(FOR),10m))
 bench-chaos: #: Kill writers and maintenance, fill disks, spoil files: nothing lost, nothing twice, in bounded memory (FAULTS=1000).

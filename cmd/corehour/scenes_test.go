@@ -9,19 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/test/scenes"
-	"github.com/corehour/corehour/test/scenes/rows"
+	"github.com/corehour/corehour/test/deploygen"
+	"github.com/corehour/corehour/test/deploygen/rows"
 )
 
 // TestDrawnDeploymentsAreRead writes deployments of known truth and holds what the
 // commands read of them against it: calls, costs, versions. It judges no verdict.
 func TestDrawnDeploymentsAreRead(t *testing.T) {
 	root := t.TempDir()
-	drawn := map[string]*scenes.Deployment{}
-	for _, structure := range []scenes.Structure{scenes.Chain(5), scenes.SharedLeaf, scenes.Recursion} {
+	drawn := map[string]*deploygen.Deployment{}
+	for _, structure := range []deploygen.Structure{deploygen.Chain(5), deploygen.SharedLeaf, deploygen.Recursion} {
 		for _, whole := range []bool{false, true} {
-			d := scenes.Draw(scenes.Scene{
-				Structure: structure, Change: scenes.Change{Where: scenes.Leaf, Factor: 2.28}, Base: 3, Head: 3,
+			d := deploygen.Draw(deploygen.Scene{
+				Structure: structure, Change: deploygen.Change{Where: deploygen.Leaf, Factor: 2.28}, Base: 3, Head: 3,
 				HostSD: 0.06, InstanceSD: 0.015, WholeRequests: whole,
 			}, 1)
 			service := fmt.Sprintf("%s-%t", structure, whole)
@@ -31,7 +31,7 @@ func TestDrawnDeploymentsAreRead(t *testing.T) {
 			drawn[service] = d
 		}
 	}
-	clock(t, scenes.Begin.Add(30*time.Minute))
+	clock(t, deploygen.Begin.Add(30*time.Minute))
 
 	var cost struct {
 		Methods []struct {
@@ -121,7 +121,7 @@ func TestDrawnDeploymentsAreRead(t *testing.T) {
 		t.Errorf("%d services were compared, want %d", len(regress.Comparisons), len(drawn))
 	}
 	for _, c := range regress.Comparisons {
-		if c.BaseVersion != scenes.BaseVersion || c.HeadVersion != scenes.HeadVersion || len(c.Methods) != len(drawn[c.Service].Methods) {
+		if c.BaseVersion != deploygen.BaseVersion || c.HeadVersion != deploygen.HeadVersion || len(c.Methods) != len(drawn[c.Service].Methods) {
 			t.Errorf("%+v", c)
 		}
 		for _, m := range c.Methods {
@@ -134,7 +134,7 @@ func TestDrawnDeploymentsAreRead(t *testing.T) {
 
 // totals returns the core hours that the methods of a deployment cost, expected under
 // its conditions, and their calls.
-func totals(d *scenes.Deployment) (own, inclusive, calls []float64) {
+func totals(d *deploygen.Deployment) (own, inclusive, calls []float64) {
 	n := len(d.Methods)
 	own, inclusive, calls = make([]float64, n), make([]float64, n), make([]float64, n)
 	mean, with, count := make([]float64, n), make([]float64, n), make([]int64, n)

@@ -17,9 +17,9 @@ import (
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/test/deploygen"
+	"github.com/corehour/corehour/test/deploygen/rows"
 	"github.com/corehour/corehour/test/fixture"
-	"github.com/corehour/corehour/test/scenes"
-	"github.com/corehour/corehour/test/scenes/rows"
 )
 
 // treeMethod is a method of a service. Each call of its caller calls it once.
@@ -71,10 +71,10 @@ func (s *callTree) write(t *testing.T, seed uint64) (root string, truths map[str
 	}
 	var commits [][]methodspan.Item
 	for i := range s.base + s.head {
-		v, processes, version := 0, s.base, scenes.BaseVersion
+		v, processes, version := 0, s.base, deploygen.BaseVersion
 		start := fixture.Start.Add(-3 * time.Hour)
 		if i >= s.base {
-			v, processes, version = 1, s.head, scenes.HeadVersion
+			v, processes, version = 1, s.head, deploygen.HeadVersion
 		}
 		if v == 1 || s.tie {
 			start = fixture.Start
@@ -470,7 +470,7 @@ func TestVersionsOfOneInstant(t *testing.T) {
 	root, truths := s.write(t, 1)
 	a := asked(t, root)
 	a.print(t, truths)
-	if a.BaseVersion != scenes.BaseVersion || a.HeadVersion != scenes.HeadVersion || a.ChosenBy != "version order" {
+	if a.BaseVersion != deploygen.BaseVersion || a.HeadVersion != deploygen.HeadVersion || a.ChosenBy != "version order" {
 		t.Errorf("%s against %s by %s", a.HeadVersion, a.BaseVersion, a.ChosenBy)
 	}
 	if names := a.raised(); a.code != exitFound || !slices.Equal(names, []string{"regression app/chain.Step4"}) {
@@ -485,9 +485,9 @@ func TestVersionsOfOneInstant(t *testing.T) {
 }
 
 // drawn writes a scene and asks at its end. Truths are by method, in percent.
-func drawn(t *testing.T, s scenes.Scene, seed uint64) (a answer, d *scenes.Deployment, truths map[string]trueChange) {
+func drawn(t *testing.T, s deploygen.Scene, seed uint64) (a answer, d *deploygen.Deployment, truths map[string]trueChange) {
 	t.Helper()
-	d = scenes.Draw(s, seed)
+	d = deploygen.Draw(s, seed)
 	root := t.TempDir()
 	if err := rows.Write(context.Background(), root, "drawn", d); err != nil {
 		t.Fatal(err)
@@ -502,7 +502,7 @@ func drawn(t *testing.T, s scenes.Scene, seed uint64) (a answer, d *scenes.Deplo
 	return asked(t, root), d, truths
 }
 
-func atEndOfScenes(t *testing.T) { clock(t, scenes.Begin.Add(scenes.DefaultDuration)) }
+func atEndOfScenes(t *testing.T) { clock(t, deploygen.Begin.Add(deploygen.DefaultDuration)) }
 
 // TestRareExpensiveCalls: calls of which one in a hundred costs 100 times as much are
 // found, and what is printed is the change of the mean.
@@ -512,9 +512,9 @@ func TestRareExpensiveCalls(t *testing.T) {
 	const seeds = 10
 	found, covered := 0, 0
 	for seed := range uint64(seeds) {
-		a, d, truths := drawn(t, scenes.Scene{
-			Structure: scenes.Chain(3), Change: scenes.Change{Where: scenes.Nothing, Factor: 1}, Base: 3, Head: 3, HostSD: 0.06, InstanceSD: 0.015,
-			Disturbance: scenes.Disturbance{Rare: scenes.Rare{P: 0.01, Factor: 100}}, Records: 3000,
+		a, d, truths := drawn(t, deploygen.Scene{
+			Structure: deploygen.Chain(3), Change: deploygen.Change{Where: deploygen.Nothing, Factor: 1}, Base: 3, Head: 3, HostSD: 0.06, InstanceSD: 0.015,
+			Disturbance: deploygen.Disturbance{Rare: deploygen.Rare{P: 0.01, Factor: 100}}, Records: 3000,
 		}, seed)
 		a.print(t, truths)
 		const leaf = "app/steps.Step02"
@@ -533,7 +533,7 @@ func TestRareExpensiveCalls(t *testing.T) {
 			covered++
 		}
 		var sum, n [2]float64
-		d.Each(func(c scenes.Call) {
+		d.Each(func(c deploygen.Call) {
 			if c.Method != 2 {
 				return
 			}
@@ -560,9 +560,9 @@ func TestLoadIsNamed(t *testing.T) {
 	atEndOfScenes(t)
 	for _, load := range []float64{2.5, 1 / 2.5} {
 		for seed := range uint64(10) {
-			a, _, truths := drawn(t, scenes.Scene{
-				Structure: scenes.Chain(5), Change: scenes.Change{Where: scenes.Nothing, Factor: 1}, Base: 3, Head: 3, HostSD: 0.06, InstanceSD: 0.015,
-				Disturbance: scenes.Disturbance{HeadLoad: load},
+			a, _, truths := drawn(t, deploygen.Scene{
+				Structure: deploygen.Chain(5), Change: deploygen.Change{Where: deploygen.Nothing, Factor: 1}, Base: 3, Head: 3, HostSD: 0.06, InstanceSD: 0.015,
+				Disturbance: deploygen.Disturbance{HeadLoad: load},
 			}, seed)
 			if len(a.found.Alerts) > 0 || seed == 0 {
 				a.print(t, truths)
@@ -585,15 +585,15 @@ func TestLoadIsNamed(t *testing.T) {
 // TestSampleOfScenes judges scenes of both families, drawn among those that are small.
 func TestSampleOfScenes(t *testing.T) {
 	atEndOfScenes(t)
-	for _, family := range [][]scenes.Scene{scenes.SmallServices(), scenes.Independent()} {
-		small := slices.DeleteFunc(family, func(s scenes.Scene) bool {
-			return s.Structure.Methods*(s.Base+s.Head)*max(s.Records, scenes.DefaultRecords) > 60_000
+	for _, family := range [][]deploygen.Scene{deploygen.SmallServices(), deploygen.Independent()} {
+		small := slices.DeleteFunc(family, func(s deploygen.Scene) bool {
+			return s.Structure.Methods*(s.Base+s.Head)*max(s.Records, deploygen.DefaultRecords) > 60_000
 		})
-		for i, s := range scenes.Pick(small, 6, 20) {
+		for i, s := range deploygen.Pick(small, 6, 20) {
 			t.Run(strings.ReplaceAll(s.Name(), " ", "_"), func(t *testing.T) {
 				a, d, truths := drawn(t, s, uint64(i))
 				a.print(t, truths)
-				changed := slices.ContainsFunc(d.Methods, func(m scenes.Method) bool { return !m.Unchanged })
+				changed := slices.ContainsFunc(d.Methods, func(m deploygen.Method) bool { return !m.Unchanged })
 				for j := range a.found.Alerts {
 					x := &a.found.Alerts[j]
 					full := methodspan.Function{Class: x.Class, Method: x.Method}.Full()

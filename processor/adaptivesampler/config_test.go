@@ -17,7 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
-	"github.com/corehour/corehour/test/configfiletest"
+	"github.com/corehour/corehour/test/configtest"
 )
 
 func writeFile(t testing.TB, path, text string) string {
@@ -96,7 +96,7 @@ func TestValidateCommand(t *testing.T) {
 			"processors::adaptive_sampler: `state::interval` must be at least 1s, found 1ms"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			printed, err := configfiletest.Validate(t, NewFactory(), c.section)
+			printed, err := configtest.Validate(t, NewFactory(), c.section)
 			assert.Equal(t, strings.Join(append(c.printed, ""), "\n"), printed)
 			if c.errs == nil {
 				assert.NoError(t, err)
@@ -105,7 +105,7 @@ func TestValidateCommand(t *testing.T) {
 			assert.EqualError(t, err, strings.Join(c.errs, "\n"))
 		})
 	}
-	_, err := configfiletest.Validate(t, NewFactory(), `{method_file: x, default_rates: 1}`)
+	_, err := configtest.Validate(t, NewFactory(), `{method_file: x, default_rates: 1}`)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "method_file")
 	assert.Contains(t, err.Error(), "default_rates")

@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/corehour/corehour/internal/pricebook"
-	"github.com/corehour/corehour/test/configfiletest"
+	"github.com/corehour/corehour/test/configtest"
 )
 
 func writeFile(t testing.TB, path, text string) string {
@@ -71,7 +71,7 @@ func TestValidateCommand(t *testing.T) {
 			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			printed, err := configfiletest.Validate(t, NewFactory(), c.section)
+			printed, err := configtest.Validate(t, NewFactory(), c.section)
 			assert.Equal(t, strings.Join(append(c.printed, ""), "\n"), printed)
 			if c.errs == nil {
 				assert.NoError(t, err)
@@ -80,7 +80,7 @@ func TestValidateCommand(t *testing.T) {
 			assert.EqualError(t, err, strings.Join(c.errs, "\n"))
 		})
 	}
-	_, err := configfiletest.Validate(t, NewFactory(), `{pricebook: x, prices: {defaults: 1, prices: [{zone: 1}]}}`)
+	_, err := configtest.Validate(t, NewFactory(), `{pricebook: x, prices: {defaults: 1, prices: [{zone: 1}]}}`)
 	require.Error(t, err)
 	for _, key := range []string{"pricebook", "defaults", "zone"} {
 		assert.Contains(t, err.Error(), key)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/test/documented"
+	"github.com/corehour/corehour/test/doctest"
 )
 
 func TestAlertIDIsStable(t *testing.T) {
@@ -71,7 +71,7 @@ func TestSeverity(t *testing.T) {
 
 func TestSeveritiesAreDocumented(t *testing.T) {
 	for _, l := range levels {
-		documented.Says(t, "guides/alerts.md", fmt.Sprintf("| `%s` | %g USD a day, or %g%% of the service's cost and %g USD a day | %g%% of the service's time |",
+		doctest.Contains(t, "guides/alerts.md", fmt.Sprintf("| `%s` | %g USD a day, or %g%% of the service's cost and %g USD a day | %g%% of the service's time |",
 			l.severity, l.usd, 100*l.share, l.leastUSD, 100*l.share))
 	}
 }

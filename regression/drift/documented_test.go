@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/corehour/corehour/test/documented"
+	"github.com/corehour/corehour/test/doctest"
 )
 
 func TestDocumentedFigures(t *testing.T) {
 	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || alone != 0.1 || agree != 9 || lasts != 7 {
 		t.Error("docs/background/statistics.md and docs/guides/drift.md say it in words")
 	}
-	documented.Says(t, "background/statistics.md",
+	doctest.Contains(t, "background/statistics.md",
 		fmt.Sprintf("Once a day, over %d days", window),
 		fmt.Sprintf("square of the precision of a day, at least %g each", leastWeight),
 		fmt.Sprintf("Benjamini-Hochberg at %g%% over the methods, and Theil and Sen's slope at least %g%% over the window", 100*trendAlpha, 100*leastRise),
@@ -23,7 +23,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("all places that leave %d days on either side", leastSide),
 		fmt.Sprintf("Benjamini-Hochberg at %g%%; at least %g%%", 100*stepAlpha, 100*leastStep),
 	)
-	documented.Says(t, "guides/drift.md",
+	doctest.Contains(t, "guides/drift.md",
 		fmt.Sprintf("a **rise** over %d days (%g%% at least) and a **step** (%g%% at least)", window, 100*leastRise, 100*leastStep),
 		fmt.Sprintf("needs %d of the %d days before each of nine evaluations, and on each of these days a caller with %d measured calls: %d days at least", LeastDays, window, WantRecords, WantDays),
 		fmt.Sprintf("must keep rows for %d days or more", window+agree-1),

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/corehour/corehour/test/documented"
+	"github.com/corehour/corehour/test/doctest"
 )
 
 func TestDocumentedFigures(t *testing.T) {
@@ -12,7 +12,7 @@ func TestDocumentedFigures(t *testing.T) {
 	if apartInflation != 2 || o.Evaluations != 2 || leastVoters != 5 || len(scales) != 3 || mostMoved < 1.0/3 || mostMoved > 0.4 {
 		t.Error("docs/background/statistics.md says these in words")
 	}
-	documented.Says(t, "background/statistics.md",
+	doctest.Contains(t, "background/statistics.md",
 		fmt.Sprintf("with variances %g times what the data show", o.Inflation),
 		fmt.Sprintf("became at most %g%% more expensive", 100*o.Margin),
 		fmt.Sprintf("(%d time buckets are needed to know it)", leastApart),
@@ -41,7 +41,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("from %g%%. Calls are weighed", 100*leastCallsChange),
 		fmt.Sprintf("where its own cost is not known, %g%% of it", 100*o.Explained),
 	)
-	documented.Says(t, "guides/regression.md",
+	doctest.Contains(t, "guides/regression.md",
 		fmt.Sprintf("an estimate of at least `--threshold` (%g%%), at least `--min-records` (%g) on both sides", 100*o.LeastChange, o.Records),
 	)
 }

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/corehour/corehour/test/documented"
+	"github.com/corehour/corehour/test/doctest"
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	documented.Says(t, "background/statistics.md",
+	doctest.Contains(t, "background/statistics.md",
 		fmt.Sprintf("printed from max(%d, %g G^2) records", leastSample, 1/(mostSkew*mostSkew)),
 		fmt.Sprintf("N^2 k2 / n must be at most %g", mostSkew),
 		fmt.Sprintf("Segments have %d days at least, p is at most %g", leastSegment, dateAlpha),
 		"`"+string(LowerBound)+"`", "`"+string(LowerBoundCPU)+"`",
 	)
-	documented.Says(t, "background/cost-model.md", fmt.Sprintf("measured calls: %d, and %g times the square of the skewness", leastSample, 1/(mostSkew*mostSkew)))
+	doctest.Contains(t, "background/cost-model.md", fmt.Sprintf("measured calls: %d, and %g times the square of the skewness", leastSample, 1/(mostSkew*mostSkew)))
 }

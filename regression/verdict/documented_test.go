@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/test/documented"
+	"github.com/corehour/corehour/test/doctest"
 )
 
 func TestDocumentedFigures(t *testing.T) {
 	if minOverlap != 3 || buckets[0].Seconds() != 1 {
 		t.Error("docs/guides/regression.md says these in words")
 	}
-	documented.Says(t, "guides/regression.md",
+	doctest.Contains(t, "guides/regression.md",
 		fmt.Sprintf("or for %g where processes of other SDKs cannot be told apart", unseenFor.Minutes()),
 		fmt.Sprintf("the same minutes of the base's last %d days", earlierDays),
 		fmt.Sprintf("against the time before, %g hours of it at least", leastBefore.Hours()),
@@ -22,6 +22,6 @@ func TestDocumentedFigures(t *testing.T) {
 	if overBuckets != 2 || overAfter != time.Minute {
 		t.Error("docs/background/statistics.md says these in words")
 	}
-	documented.Says(t, "background/statistics.md", "nothing of it was measured for two time buckets, and for a minute")
-	documented.Says(t, "background/statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
+	doctest.Contains(t, "background/statistics.md", "nothing of it was measured for two time buckets, and for a minute")
+	doctest.Contains(t, "background/statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
 }

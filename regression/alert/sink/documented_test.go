@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/test/documented"
+	"github.com/corehour/corehour/test/doctest"
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	documented.Says(t, "guides/alerts.md",
+	doctest.Contains(t, "guides/alerts.md",
 		fmt.Sprintf("at most %d in each message. Slack lists %d of them", alert.MaxInMessage, maxListed),
 		fmt.Sprintf("The first wait is %g s. Each wait is twice the one before, up to %g s, and drawn from its upper half", firstWait.Seconds(), mostWait.Seconds()),
 		fmt.Sprintf("An attempt may take %g s", attemptTimeout.Seconds()),

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // bucket is that of a run of half an hour.
 const bucket = time.Minute
 
 // Deployment adds up the calls of a drawn deployment, as the query does.
-func Deployment(d *scenes.Deployment) *judge.Deployment {
+func Deployment(d *deploygen.Deployment) *judge.Deployment {
 	out := &judge.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
 	for m := range d.Methods {
 		out.Methods = append(out.Methods, d.Methods[m].Name)
@@ -65,22 +65,22 @@ func Deployment(d *scenes.Deployment) *judge.Deployment {
 	return out
 }
 
-// call is a scenes.Call; the caller is an index into Deployment.Callers.
+// call is a deploygen.Call; the caller is an index into Deployment.Callers.
 type call struct {
 	cpu                             float64
 	method, caller, process, minute int16
 }
 
-func callsOf(d *scenes.Deployment) []call {
+func callsOf(d *deploygen.Deployment) []call {
 	var out []call
-	d.Each(func(c scenes.Call) {
+	d.Each(func(c deploygen.Call) {
 		out = append(out, call{float64(c.CPU), int16(c.Method), int16(c.Caller + 1), int16(c.Process), int16(c.At / bucket)})
 	})
 	return out
 }
 
 // callsPerRecord is the weight of a record, by version and method.
-func callsPerRecord(d *scenes.Deployment, side []judge.Side, measured []call) (out [2][]float64) {
+func callsPerRecord(d *deploygen.Deployment, side []judge.Side, measured []call) (out [2][]float64) {
 	for s := range out {
 		out[s] = make([]float64, len(d.Methods))
 	}
@@ -109,7 +109,7 @@ func callsPerRecord(d *scenes.Deployment, side []judge.Side, measured []call) (o
 }
 
 // caps are the 99.5% quantiles by method and caller, of both versions.
-func caps(d *scenes.Deployment, side []judge.Side, weights [2][]float64, measured []call) []float64 {
+func caps(d *deploygen.Deployment, side []judge.Side, weights [2][]float64, measured []call) []float64 {
 	type weighted struct{ x, w float64 }
 	n := len(d.Methods) + 1
 	all := make([][]weighted, len(d.Methods)*n)

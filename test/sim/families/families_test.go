@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 const seed = 7
@@ -13,8 +13,8 @@ const seed = 7
 // A short form of the tables of make sim: no unchanged method is raised, no sign is wrong,
 // and intervals cover.
 func TestFamilies(t *testing.T) {
-	for name, family := range map[string][]scenes.Scene{"small services": scenes.SmallServices(), "independent": scenes.Independent()} {
-		s, err := Count(scenes.Pick(family, 40, seed), seed, nil)
+	for name, family := range map[string][]deploygen.Scene{"small services": deploygen.SmallServices(), "independent": deploygen.Independent()} {
+		s, err := Count(deploygen.Pick(family, 40, seed), seed, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,26 +27,26 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-func chain(change scenes.Change, base, head int) scenes.Scene {
-	return scenes.Scene{
-		Family: scenes.FamilySmallServices, Structure: scenes.Chain(5), Change: change, Base: base, Head: head, HostSD: 0.06, InstanceSD: 0.015,
+func chain(change deploygen.Change, base, head int) deploygen.Scene {
+	return deploygen.Scene{
+		Family: deploygen.FamilySmallServices, Structure: deploygen.Chain(5), Change: change, Base: base, Head: head, HostSD: 0.06, InstanceSD: 0.015,
 	}
 }
 
 func TestWhatChangedIsFound(t *testing.T) {
-	rare := chain(scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3)
-	rare.Records, rare.Disturbance.Rare = 1000, scenes.Rare{P: 0.01, Factor: 100}
+	rare := chain(deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3)
+	rare.Records, rare.Disturbance.Rare = 1000, deploygen.Rare{P: 0.01, Factor: 100}
 	for name, c := range map[string]struct {
-		scene scenes.Scene
+		scene deploygen.Scene
 		is    func(*Judged) bool
 		least int // of 12
 	}{
-		"leaf +128%, 1+1":           {chain(scenes.Change{Where: scenes.Leaf, Factor: 2.28}, 1, 1), Raised, 9},
-		"leaf +50%, 3+3":            {chain(scenes.Change{Where: scenes.Leaf, Factor: 1.5}, 3, 3), Raised, 10},
+		"leaf +128%, 1+1":           {chain(deploygen.Change{Where: deploygen.Leaf, Factor: 2.28}, 1, 1), Raised, 9},
+		"leaf +50%, 3+3":            {chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.5}, 3, 3), Raised, 10},
 		"1% of calls x100":          {rare, Raised, 8},
-		"all x10, 3+3":              {chain(scenes.Change{Where: scenes.All, Factor: 10}, 3, 3), func(j *Judged) bool { return len(j.Alerts) > 0 }, 12},
-		"all x10, 1+1, not silent":  {chain(scenes.Change{Where: scenes.All, Factor: 10}, 1, 1), func(j *Judged) bool { return !j.Silent() }, 12},
-		"nothing changed is silent": {chain(scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3), (*Judged).Silent, 12},
+		"all x10, 3+3":              {chain(deploygen.Change{Where: deploygen.All, Factor: 10}, 3, 3), func(j *Judged) bool { return len(j.Alerts) > 0 }, 12},
+		"all x10, 1+1, not silent":  {chain(deploygen.Change{Where: deploygen.All, Factor: 10}, 1, 1), func(j *Judged) bool { return !j.Silent() }, 12},
+		"nothing changed is silent": {chain(deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3), (*Judged).Silent, 12},
 	} {
 		found, err := Found(c.scene, seed, 12, c.is)
 		if err != nil {
@@ -61,8 +61,8 @@ func TestWhatChangedIsFound(t *testing.T) {
 // Evaluated after every minute, +50% is reported within 5 minutes of the 300th record in
 // the median, and nothing else is.
 func TestEarlyEvaluations(t *testing.T) {
-	for name, disturbance := range map[string]scenes.Disturbance{"undisturbed": {}, "cold cache": {ColdCache: true}} {
-		leaf := chain(scenes.Change{Where: scenes.Leaf, Factor: 1.5}, 3, 3)
+	for name, disturbance := range map[string]deploygen.Disturbance{"undisturbed": {}, "cold cache": {ColdCache: true}} {
+		leaf := chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.5}, 3, 3)
 		leaf.Disturbance = disturbance
 		delays, err := Delays(leaf, seed, 5, nil)
 		if err != nil {
@@ -72,8 +72,8 @@ func TestEarlyEvaluations(t *testing.T) {
 			t.Errorf("%s: reported after %v minutes", name, delays)
 		}
 		nothing := leaf
-		nothing.Change = scenes.Change{Where: scenes.Nothing, Factor: 1}
-		early, err := CountEarly([]scenes.Scene{nothing, leaf}, seed, nil)
+		nothing.Change = deploygen.Change{Where: deploygen.Nothing, Factor: 1}
+		early, err := CountEarly([]deploygen.Scene{nothing, leaf}, seed, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestEarlyEvaluations(t *testing.T) {
 
 // A change that no evaluation reports has an infinite delay, one with too few records none.
 func TestDelayOfWhatIsNotReported(t *testing.T) {
-	s := chain(scenes.Change{Where: scenes.Leaf, Factor: 1.03}, 3, 3)
+	s := chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.03}, 3, 3)
 	delays, err := Delays(s, seed, 1, nil)
 	if err != nil || len(delays) != 1 || !math.IsInf(delays[0], 1) {
 		t.Errorf("+3%%: %v, %v", delays, err)
@@ -98,7 +98,7 @@ func TestDelayOfWhatIsNotReported(t *testing.T) {
 
 // The same deployments give the same counts on any number of processors.
 func TestCountsAreRepeatable(t *testing.T) {
-	list := scenes.Pick(scenes.SmallServices(), 6, seed)
+	list := deploygen.Pick(deploygen.SmallServices(), 6, seed)
 	a, err := Count(list, seed, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package families scores verdicts on deployments that test/scenes draws: small
+// Package families scores verdicts on deployments that test/deploygen draws: small
 // services, and what breaks the assumptions of the model. The generator shares nothing
 // with the rule that is judged here.
 //
@@ -9,13 +9,13 @@ import (
 	"math"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // Outcome is what the verdict on one method says, next to the truth.
 type Outcome struct {
-	Scene   *scenes.Scene
-	Truth   scenes.Truth
+	Scene   *deploygen.Scene
+	Truth   deploygen.Truth
 	Verdict judge.Verdict
 	Raised  bool // or said to be something that it is not
 	Found   bool
@@ -23,7 +23,7 @@ type Outcome struct {
 
 // Judged is one deployment.
 type Judged struct {
-	Scene   scenes.Scene
+	Scene   deploygen.Scene
 	Methods []Outcome
 	Service judge.Verdict
 	Alerts  []judge.Alert
@@ -34,12 +34,12 @@ const earlier = 6
 
 // Learned are the spreads that earlier deployments of 3+3 processes under the same
 // conditions show.
-func Learned(s scenes.Scene, seed uint64) (judge.Spreads, error) {
-	s.Change, s.Base, s.Head = scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3
-	s.Disturbance = scenes.Disturbance{}
+func Learned(s deploygen.Scene, seed uint64) (judge.Spreads, error) {
+	s.Change, s.Base, s.Head = deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3
+	s.Disturbance = deploygen.Disturbance{}
 	var seen []judge.Differences
 	for n := range earlier {
-		d, err := judge.Differ(Deployment(scenes.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults())
+		d, err := judge.Differ(Deployment(deploygen.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults())
 		if err != nil {
 			return judge.Spreads{}, err
 		}
@@ -49,8 +49,8 @@ func Learned(s scenes.Scene, seed uint64) (judge.Spreads, error) {
 }
 
 // Judge draws a deployment and evaluates it twice, at its end.
-func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) {
-	drawn := scenes.Draw(s, seed)
+func Judge(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) {
+	drawn := deploygen.Draw(s, seed)
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	d.Buckets--
@@ -73,7 +73,7 @@ func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) 
 }
 
 // outcome reports whether a verdict says of a method what is not so, or finds its change.
-func outcome(truth scenes.Truth, v *judge.Verdict) (raised, found bool) {
+func outcome(truth deploygen.Truth, v *judge.Verdict) (raised, found bool) {
 	switch v.State {
 	case judge.Regressed, judge.WithService:
 		return truth.Unchanged, !truth.Unchanged

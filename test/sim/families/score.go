@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // Share counts how many of some are so.
@@ -76,8 +76,8 @@ func (s *Score) merge(o Score) {
 }
 
 // broken reports whether a scene breaks the model's assumptions.
-func broken(s scenes.Scene) bool {
-	return s.HostSD > 0.1 || s.InstanceSD > 0.03 || s.LoadingSD > 0 || s.Disturbance != scenes.Disturbance{}
+func broken(s deploygen.Scene) bool {
+	return s.HostSD > 0.1 || s.InstanceSD > 0.03 || s.LoadingSD > 0 || s.Disturbance != deploygen.Disturbance{}
 }
 
 // bothErrors is how far apart the means of two normal distributions with standard
@@ -88,7 +88,7 @@ const bothErrors = 2 * 1.645
 // methods that no test tells one from the other with errors of 5%, however many records
 // there are, and though it knows how much hosts differ: a change of d to all methods, and
 // hosts that differ by d, give the same records.
-func likeHosts(s scenes.Scene) bool {
+func likeHosts(s deploygen.Scene) bool {
 	slow := math.Log(1.2) // 1 host in 20 is
 	host := s.HostSD*s.HostSD + 0.05*0.95*slow*slow
 	return math.Log(s.Change.Factor) < bothErrors*math.Sqrt(host*(1/float64(s.Base)+1/float64(s.Head)))
@@ -138,7 +138,7 @@ func (j *Judged) score() (s Score) {
 	if common {
 		s.Common.count(!j.Silent())
 	}
-	if d := j.Scene.Disturbance; d != (scenes.Disturbance{}) {
+	if d := j.Scene.Disturbance; d != (deploygen.Disturbance{}) {
 		s.Under = map[string]Under{d.String(): under}
 	}
 	return s
@@ -165,7 +165,7 @@ func (j *Judged) Silent() bool {
 
 // Count scores deployments of some scenes. Every other one knows what earlier
 // deployments differed by.
-func Count(list []scenes.Scene, seed uint64, progress func(done int)) (total Score, err error) {
+func Count(list []deploygen.Scene, seed uint64, progress func(done int)) (total Score, err error) {
 	err = each(len(list), func(i int) (Score, error) {
 		j, err := draw(list[i], seed+uint64(i), i%2 == 1)
 		if err != nil {
@@ -178,7 +178,7 @@ func Count(list []scenes.Scene, seed uint64, progress func(done int)) (total Sco
 
 // Found counts in how many deployments of a scene, spreads learned, is says that what
 // changed was found.
-func Found(s scenes.Scene, seed uint64, deployments int, is func(*Judged) bool) (found Share, err error) {
+func Found(s deploygen.Scene, seed uint64, deployments int, is func(*Judged) bool) (found Share, err error) {
 	err = each(deployments, func(i int) (bool, error) {
 		j, err := draw(s, seed+uint64(i), true)
 		return err == nil && is(j), err
@@ -186,7 +186,7 @@ func Found(s scenes.Scene, seed uint64, deployments int, is func(*Judged) bool) 
 	return found, err
 }
 
-func draw(s scenes.Scene, seed uint64, learned bool) (*Judged, error) {
+func draw(s deploygen.Scene, seed uint64, learned bool) (*Judged, error) {
 	spreads, err := spreads(s, seed, learned)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func draw(s scenes.Scene, seed uint64, learned bool) (*Judged, error) {
 	return Judge(s, seed, spreads)
 }
 
-func spreads(s scenes.Scene, seed uint64, learned bool) (judge.Spreads, error) {
+func spreads(s deploygen.Scene, seed uint64, learned bool) (judge.Spreads, error) {
 	if !learned {
 		return judge.Spreads{}, nil
 	}

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // Watched is a deployment that is evaluated at the end of every minute.
 type Watched struct {
-	Scene   scenes.Scene
+	Scene   deploygen.Scene
 	Methods []MethodOutcome
 	// Service is that of the whole service. Nothing is true of it that a method has.
 	Service MethodOutcome
@@ -20,13 +20,13 @@ type Watched struct {
 	// WarmUp is the longest that the last evaluation left out.
 	WarmUp time.Duration
 
-	drawn *scenes.Deployment
+	drawn *deploygen.Deployment
 }
 
 // MethodOutcome is what the evaluations said of a method. Verdict is of the first that was false
 // or reported it.
 type MethodOutcome struct {
-	Truth scenes.Truth
+	Truth deploygen.Truth
 	// Minutes is its time since the records began, 0 = none reported the method.
 	Minutes int
 	Verdict judge.Verdict
@@ -37,8 +37,8 @@ type MethodOutcome struct {
 }
 
 // Watch draws a deployment and evaluates it after every minute, as the daemon does.
-func Watch(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Watched, error) {
-	drawn := scenes.Draw(s, seed)
+func Watch(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Watched, error) {
+	drawn := deploygen.Draw(s, seed)
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	w := &Watched{Scene: s, drawn: drawn, Methods: make([]MethodOutcome, len(drawn.Methods))}
@@ -100,7 +100,7 @@ func (w *Watched) Delay(method int) (minutes float64, ok bool) {
 		warmUp = min(w.WarmUp, coldest)
 	}
 	var at []time.Duration
-	w.drawn.Each(func(c scenes.Call) {
+	w.drawn.Each(func(c deploygen.Call) {
 		if c.Method == method && w.drawn.Processes[c.Process].Head && c.At >= warmUp {
 			at = append(at, c.At)
 		}
@@ -145,7 +145,7 @@ func (e *Early) addWatched(w *Watched) {
 
 // CountEarly watches deployments of some scenes. Every other one knows what earlier
 // deployments differed by.
-func CountEarly(list []scenes.Scene, seed uint64, progress func(done int)) (total Early, err error) {
+func CountEarly(list []deploygen.Scene, seed uint64, progress func(done int)) (total Early, err error) {
 	err = each(len(list), func(i int) (*Watched, error) {
 		return watch(list[i], seed+uint64(i), i%2 == 1)
 	}, total.addWatched, progress)
@@ -154,7 +154,7 @@ func CountEarly(list []scenes.Scene, seed uint64, progress func(done int)) (tota
 
 // Delays returns the delays of all changed methods in deployments of a scene, spreads
 // learned, in ascending order.
-func Delays(s scenes.Scene, seed uint64, deployments int, progress func(done int)) (delays []float64, err error) {
+func Delays(s deploygen.Scene, seed uint64, deployments int, progress func(done int)) (delays []float64, err error) {
 	err = each(deployments, func(i int) (*Watched, error) {
 		return watch(s, seed+uint64(i), true)
 	}, func(w *Watched) {
@@ -168,7 +168,7 @@ func Delays(s scenes.Scene, seed uint64, deployments int, progress func(done int
 	return delays, err
 }
 
-func watch(s scenes.Scene, seed uint64, learned bool) (*Watched, error) {
+func watch(s deploygen.Scene, seed uint64, learned bool) (*Watched, error) {
 	spreads, err := spreads(s, seed, learned)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/deploygen"
 	"github.com/corehour/corehour/test/sim"
 	"github.com/corehour/corehour/test/sim/families"
 )
@@ -16,14 +16,14 @@ import (
 func (s *simulation) families() error {
 	for _, family := range []struct {
 		name string
-		all  []scenes.Scene
+		all  []deploygen.Scene
 		each int // deployments per deployment of the other tables
 	}{
-		{"small services", scenes.SmallServices(), 120},
-		{"independent", scenes.Independent(), 160},
+		{"small services", deploygen.SmallServices(), 120},
+		{"independent", deploygen.Independent(), 160},
 	} {
 		n := family.each * s.deployments
-		score, err := families.Count(scenes.Pick(family.all, n, seed), seed, s.told(family.name, n))
+		score, err := families.Count(deploygen.Pick(family.all, n, seed), seed, s.told(family.name, n))
 		if err != nil {
 			return err
 		}
@@ -60,27 +60,27 @@ func (s *simulation) family(name string, score families.Score) {
 
 // found scores how often a change is found, spreads learned.
 func (s *simulation) found() error {
-	chain := scenes.Scene{Family: scenes.FamilySmallServices, Structure: scenes.Chain(5), HostSD: 0.06, InstanceSD: 0.015}
-	leaf := func(percent float64, base, head int) scenes.Scene {
+	chain := deploygen.Scene{Family: deploygen.FamilySmallServices, Structure: deploygen.Chain(5), HostSD: 0.06, InstanceSD: 0.015}
+	leaf := func(percent float64, base, head int) deploygen.Scene {
 		c := chain
-		c.Change, c.Base, c.Head = scenes.Change{Where: scenes.Leaf, Factor: 1 + percent/100}, base, head
+		c.Change, c.Base, c.Head = deploygen.Change{Where: deploygen.Leaf, Factor: 1 + percent/100}, base, head
 		return c
 	}
-	rare := func(p, factor float64) scenes.Scene { // 3,000 records of the head
+	rare := func(p, factor float64) deploygen.Scene { // 3,000 records of the head
 		c := leaf(0, 3, 3)
-		c.Change = scenes.Change{Where: scenes.Nothing, Factor: 1}
-		c.Records, c.Disturbance.Rare = 1000, scenes.Rare{P: p, Factor: factor}
+		c.Change = deploygen.Change{Where: deploygen.Nothing, Factor: 1}
+		c.Records, c.Disturbance.Rare = 1000, deploygen.Rare{P: p, Factor: factor}
 		return c
 	}
-	all := func(factor float64, base, head int) scenes.Scene {
+	all := func(factor float64, base, head int) deploygen.Scene {
 		c := leaf(0, base, head)
-		c.Change = scenes.Change{Where: scenes.All, Factor: factor}
+		c.Change = deploygen.Change{Where: deploygen.All, Factor: factor}
 		return c
 	}
 	service := func(j *families.Judged) bool { return j.Service.State == judge.Regressed }
 	for _, c := range []struct {
 		name  string
-		scene scenes.Scene
+		scene deploygen.Scene
 		goal  float64
 		is    func(*families.Judged) bool
 	}{
@@ -105,24 +105,24 @@ func (s *simulation) found() error {
 
 // early scores what is said while records still come: evaluations of every minute.
 func (s *simulation) early() error {
-	independent := scenes.Independent()
-	with := func(is func(*scenes.Scene) bool) []scenes.Scene {
-		return slices.DeleteFunc(slices.Clone(independent), func(s scenes.Scene) bool { return !is(&s) })
+	independent := deploygen.Independent()
+	with := func(is func(*deploygen.Scene) bool) []deploygen.Scene {
+		return slices.DeleteFunc(slices.Clone(independent), func(s deploygen.Scene) bool { return !is(&s) })
 	}
 	for _, c := range []struct {
 		name string
-		list []scenes.Scene
+		list []deploygen.Scene
 		each int
 	}{
-		{"small services", scenes.SmallServices(), 6},
+		{"small services", deploygen.SmallServices(), 6},
 		{"independent", independent, 6},
-		{"cold tie", with(func(s *scenes.Scene) bool { return s.Disturbance.ColdCache && s.Disturbance.Tie }), 2},
-		{"cold cache", with(func(s *scenes.Scene) bool { return s.Disturbance.ColdCache && !s.Disturbance.Tie }), 2},
-		{"neighbor", with(func(s *scenes.Scene) bool { return s.Disturbance.Neighbor }), 2},
-		{"canary", with(func(s *scenes.Scene) bool { return s.Head == 1 }), 2},
+		{"cold tie", with(func(s *deploygen.Scene) bool { return s.Disturbance.ColdCache && s.Disturbance.Tie }), 2},
+		{"cold cache", with(func(s *deploygen.Scene) bool { return s.Disturbance.ColdCache && !s.Disturbance.Tie }), 2},
+		{"neighbor", with(func(s *deploygen.Scene) bool { return s.Disturbance.Neighbor }), 2},
+		{"canary", with(func(s *deploygen.Scene) bool { return s.Head == 1 }), 2},
 	} {
 		n := c.each * s.deployments
-		e, err := families.CountEarly(scenes.Pick(c.list, n, seed), seed, s.told("every minute, "+c.name, n))
+		e, err := families.CountEarly(deploygen.Pick(c.list, n, seed), seed, s.told("every minute, "+c.name, n))
 		if err != nil {
 			return err
 		}
@@ -144,13 +144,13 @@ func (s *simulation) early() error {
 // delays scores how soon a change is reported.
 func (s *simulation) delays() error {
 	n := (s.deployments + 1) / 2
-	for _, structure := range []scenes.Structure{scenes.Chain(5), scenes.Tree(12)} {
+	for _, structure := range []deploygen.Structure{deploygen.Chain(5), deploygen.Tree(12)} {
 		for _, processes := range []int{3, 8} {
-			for _, disturbance := range []scenes.Disturbance{{}, {ColdCache: true}} {
+			for _, disturbance := range []deploygen.Disturbance{{}, {ColdCache: true}} {
 				var delays []float64
 				for _, records := range []int{400, 2000} {
-					found, err := families.Delays(scenes.Scene{
-						Family: scenes.FamilyIndependent, Structure: structure, Change: scenes.Change{Where: scenes.Leaf, Factor: 1.5},
+					found, err := families.Delays(deploygen.Scene{
+						Family: deploygen.FamilyIndependent, Structure: structure, Change: deploygen.Change{Where: deploygen.Leaf, Factor: 1.5},
 						Base: processes, Head: processes, HostSD: 0.06, InstanceSD: 0.015, Disturbance: disturbance, Records: records,
 					}, seed, n, s.told("+50%, every minute", n))
 					if err != nil {

@@ -1,0 +1,39 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/corehour/corehour/test/bench/results"
+)
+
+// TestMain lets the test be the serving process, too.
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, "--serve") {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A small run measures something of everything.
+func TestMeasure(t *testing.T) {
+	var out bytes.Buffer
+	if err := measure(t.Context(), &out, 20, 10, 2); err != nil {
+		t.Fatal(err)
+	}
+	var report results.Table
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Results) != 7 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	for _, f := range report.Results {
+		if f.Value <= 0 && f.Name != "memory per waiting SDK" { // so few need none
+			t.Errorf("%s: %v", f.Name, f.Value)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+// Package results is the table that a benchmark or simulation of this module prints as JSON,
+// for test/figures/show, which is of another module and prints it for people.
+package results
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Table is a set of figures.
+type Table struct {
+	Name    string   `json:"name"`
+	Results []Figure `json:"results"`
+}
+
+// Figure is one line of it. A goal is for the ratio where there is a peer.
+type Figure struct {
+	Name      string   `json:"name"`
+	Value     float64  `json:"value"`
+	Unit      string   `json:"unit"`
+	Better    string   `json:"better"`
+	Goal      *float64 `json:"goal,omitempty"`
+	Peer      string   `json:"peer,omitempty"`
+	PeerValue *float64 `json:"peer_value,omitempty"`
+	Ratio     *float64 `json:"ratio,omitempty"` // if it is not that of the two values
+}
+
+// Lower returns a figure that should be small, with its goal if there is one.
+func Lower(name string, value float64, unit string, goal ...float64) Figure {
+	return Figure{Name: name, Value: value, Unit: unit, Better: "lower"}.WithGoal(goal...)
+}
+
+// Higher returns a figure that should be great, with its goal if there is one.
+func Higher(name string, value float64, unit string, goal ...float64) Figure {
+	return Figure{Name: name, Value: value, Unit: unit, Better: "higher"}.WithGoal(goal...)
+}
+
+// WithGoal returns the figure with a goal, or as it is.
+func (f Figure) WithGoal(goal ...float64) Figure {
+	if len(goal) > 0 {
+		f.Goal = &goal[0]
+	}
+	return f
+}
+
+// Print writes a table as JSON.
+func Print(to io.Writer, name string, results []Figure) error {
+	return json.NewEncoder(to).Encode(Table{name, results})
+}

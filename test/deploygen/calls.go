@@ -1,0 +1,225 @@
+package deploygen
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Call is a measured call.
+type Call struct {
+	Method  int
+	Caller  int // Entry if it comes from outside
+	Process int
+	At      time.Duration // since Begin
+	CPU     int64         // ns, callees included
+	Wall    int64         // ns
+}
+
+// drawCalls draws the exact counts.
+func (d *Deployment) drawCalls(rng *rand.Rand) {
+	d.calls = make([]int32, 0, len(d.Processes)*d.minutes*len(d.graph.edges))
+	d.depth = make([][]uint8, len(d.Processes))
+	byMethod := make([]int32, len(d.Methods))
+	for i := range d.Processes {
+		mean := callsPerRecord * float64(d.Scene.Records) / float64(d.minutes) * d.load(&d.Processes[i])
+		for range d.minutes {
+			clear(byMethod)
+			for _, e := range d.graph.edges {
+				var n int32
+				switch {
+				case e.caller == Entry:
+					n = poisson(rng, mean)
+				case e.self():
+					for range byMethod[e.method] {
+						again := uint8(0)
+						for again < math.MaxUint8 && rng.Float64() < selfCall {
+							again++
+						}
+						d.depth[i] = append(d.depth[i], again)
+						n += int32(again)
+					}
+				default:
+					n = byMethod[e.caller]
+				}
+				byMethod[e.method] += n
+				d.calls = append(d.calls, n)
+			}
+		}
+	}
+}
+
+// poisson counts the events of unit rate until mean.
+func poisson(rng *rand.Rand, mean float64) int32 {
+	n := int32(0)
+	for at := rng.ExpFloat64(); at < mean; at += rng.ExpFloat64() {
+		n++
+	}
+	return n
+}
+
+// Minutes is how many minutes of records there are.
+func (d *Deployment) Minutes() int { return d.minutes }
+
+// byEdge returns the calls of a process in a minute, by edge.
+func (d *Deployment) byEdge(process, minute int) []int32 {
+	edges := len(d.graph.edges)
+	at := (process*d.minutes + minute) * edges
+	return d.calls[at : at+edges]
+}
+
+// Calls fills in the exact number of calls of each method of a process in a minute.
+func (d *Deployment) Calls(process, minute int, calls []int64) {
+	clear(calls)
+	for e, n := range d.byEdge(process, minute) {
+		calls[d.graph.edges[e].method] += int64(n)
+	}
+}
+
+// Each passes all measured calls to a function: by process, then by minute. Within a
+// minute they are in no order of time. It passes the same calls each time.
+func (d *Deployment) Each(use func(Call)) {
+	for i := range d.Processes {
+		d.EachOf(i, use)
+	}
+}
+
+// EachOf passes the measured calls of one process.
+func (d *Deployment) EachOf(process int, use func(Call)) {
+	p := &d.Processes[process]
+	r := recorder{
+		Deployment: d, rng: rand.New(rand.NewPCG(p.random[0], p.random[1])),
+		process: process, rare: d.rare[p.version()], plain: d.Scene.Disturbance.Rare.P == 0, use: use,
+	}
+	for r.minute = range d.minutes {
+		r.level = d.levels(process, r.minute)
+		calls := d.byEdge(process, r.minute)
+		if d.Scene.WholeRequests {
+			r.requests(int(calls[0]))
+			continue
+		}
+		for e, edge := range d.graph.edges {
+			p := d.Methods[edge.method].P
+			for range calls[e] {
+				if r.rng.Float64() < p {
+					r.record(edge.method, edge.caller, r.at(), r.call(edge.method))
+				}
+			}
+		}
+	}
+}
+
+// recorder draws the records of one process.
+type recorder struct {
+	*Deployment
+	rng     *rand.Rand
+	process int
+	minute  int
+	level   []float64
+	rare    []Rare
+	plain   bool // no method has rare calls
+	use     func(Call)
+	request int
+}
+
+// at returns a time in the minute.
+func (r *recorder) at() time.Duration {
+	return time.Duration(r.minute)*time.Minute + time.Duration(r.rng.Float64()*float64(time.Minute))
+}
+
+func (r *recorder) record(method, caller int, at time.Duration, cpu float64) {
+	wall := cpu * (1 + waitMean*r.rng.ExpFloat64())
+	r.use(Call{Method: method, Caller: caller, Process: r.process, At: at, CPU: int64(cpu), Wall: int64(wall)})
+}
+
+// noiseMean is the mean of the lognormal noise of a call before it is divided by it.
+var noiseMean = math.Exp(callSD * callSD / 2)
+
+// own draws the own cost of a call.
+func (r *recorder) own(method int) float64 {
+	x := r.level[method] / noiseMean * math.Exp(callSD*r.rng.NormFloat64())
+	if rare := &r.rare[method]; rare.P > 0 && r.rng.Float64() < rare.P {
+		x *= rare.Factor
+	}
+	return x
+}
+
+// call draws the inclusive cost of a call.
+func (r *recorder) call(method int) float64 {
+	if below := r.graph.below[method]; below != nil && r.plain {
+		sum := 0.0
+		for _, m := range below {
+			sum += r.level[m] * math.Exp(callSD*r.rng.NormFloat64())
+		}
+		return sum / noiseMean
+	}
+	for sum := 0.0; ; {
+		sum += r.own(method)
+		for _, callee := range r.graph.callees[method] {
+			sum += r.call(callee)
+		}
+		if !r.graph.recursive[method] || r.rng.Float64() >= selfCall {
+			return sum
+		}
+	}
+}
+
+// requests draws the requests of a minute and records all calls of those measured.
+func (r *recorder) requests(n int) {
+	for range n {
+		if r.rng.Float64() < 1.0/callsPerRecord {
+			r.whole(0, Entry, r.at(), r.again())
+		}
+		r.request++
+	}
+}
+
+// again is how often the recursive method calls itself in the present request.
+func (r *recorder) again() uint8 {
+	if depth := r.depth[r.process]; depth != nil {
+		return depth[r.request]
+	}
+	return 0
+}
+
+// whole records a call and all below it, and returns its cost.
+func (r *recorder) whole(method, caller int, at time.Duration, again uint8) float64 {
+	sum := r.own(method)
+	for _, callee := range r.graph.callees[method] {
+		sum += r.whole(callee, method, at, again)
+	}
+	if r.graph.recursive[method] && again > 0 {
+		sum += r.whole(method, method, at, again-1)
+	}
+	r.record(method, caller, at, sum)
+	return sum
+}
+
+// CPU returns the CPU time, ns, that a process used in each minute: the own cost of all
+// its calls and what is outside of them.
+func (d *Deployment) CPU(process int) []float64 {
+	p := &d.Processes[process]
+	r := recorder{Deployment: d, rng: rand.New(rand.NewPCG(p.random[1], p.random[0])), rare: d.rare[p.version()]}
+	cpu := make([]float64, d.minutes)
+	for t := range cpu {
+		r.level = d.levels(process, t)
+		for e, n := range d.byEdge(process, t) {
+			cpu[t] += (1 + outsideShare) * r.sum(d.graph.edges[e].method, int(n))
+		}
+	}
+	return cpu
+}
+
+// sum draws the own cost of n calls: one by one where calls are few or some are
+// rare and expensive, otherwise as the normal variable that it is close to.
+func (r *recorder) sum(method, n int) float64 {
+	const few = 32
+	sum := 0.0
+	if n < few || r.rare[method].P > 0 {
+		for range n {
+			sum += r.own(method)
+		}
+		return sum
+	}
+	return r.level[method] * (float64(n) + math.Sqrt(float64(n)*math.Expm1(callSD*callSD))*r.rng.NormFloat64())
+}

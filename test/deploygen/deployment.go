@@ -1,0 +1,184 @@
+package deploygen
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Figures of the model, see docs/background/simulation.md.
+const (
+	levelMedianNS   = 200e3
+	levelSD         = 0.8
+	callSD          = 0.7
+	waitMean        = 0.2
+	slowHost        = 0.2
+	slowHostP       = 0.05
+	callsPerRecord  = 4
+	outsideShare    = 0.05
+	differShare     = 0.1
+	loadExponentMax = 0.3
+	arSD            = 0.1
+	dip, dipP       = 0.3, 0.1
+	neighbor        = 0.3
+	coldMin         = 0.2
+	coldMax         = 0.6
+	coldLeft        = 0.05
+)
+
+// Begin is when the records of a deployment begin.
+var Begin = time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+
+// Versions of the processes.
+const (
+	BaseVersion = "1.9.0"
+	HeadVersion = "1.10.0"
+)
+
+// Deployment is a drawn deployment. It is safe for use by several goroutines.
+type Deployment struct {
+	Scene     Scene
+	Begin     time.Time
+	Duration  time.Duration
+	Methods   []Method
+	Processes []Process // those of base first
+	Hosts     []Host
+	// HostDifference is the log ratio, head by base, that the hosts alone cause in a
+	// method whose loading is 1.
+	HostDifference float64
+
+	graph   graph
+	minutes int
+	level   []float64 // mean own cost, ns, by process, minute and method; without rare calls
+	calls   []int32   // by process, minute and edge
+	depth   [][]uint8 // of the recursive method, by process and request
+	rare    [2][]Rare // by version and method
+}
+
+// Method is a method and the truth about it.
+type Method struct {
+	Name string // fully qualified, as an SDK writes it
+	// P is the probability that a call is measured.
+	P float64
+	// Callers, Entry for calls from outside; itself if it is recursive.
+	Callers []int
+	Truth
+}
+
+// Truth are log ratios of mean costs per call, head by base.
+type Truth struct {
+	Own, Inclusive float64 // what the version changed
+	Unchanged      bool    // the own cost is
+
+	// With the conditions that were drawn: what infinitely many records would show.
+	MeasuredOwn, MeasuredInclusive float64
+}
+
+// Process is a running process.
+type Process struct {
+	ID      string
+	Head    bool
+	Version string
+	Start   time.Time
+	Host    int
+
+	random [2]uint64 // seed of its records
+}
+
+// Host is a machine with one process.
+type Host struct {
+	Name string
+	// Slow is the log of how much longer it takes, of a method whose loading is 1.
+	Slow float64
+}
+
+// Draw returns the deployment of a scene and a seed.
+func Draw(s Scene, seed uint64) *Deployment {
+	s = s.withDefaults()
+	name := fnv.New64a()
+	fmt.Fprint(name, s.Name())
+	rng := rand.New(rand.NewPCG(seed, name.Sum64()))
+	d := &Deployment{Scene: s, Begin: Begin, Duration: s.Duration, minutes: int(s.Duration / time.Minute)}
+	d.graph = drawGraph(rng, s.Structure)
+	nominal, changed := d.drawMethods(rng)
+	d.drawProcesses(rng)
+	d.drawLevels(rng, nominal, changed)
+	d.drawCalls(rng)
+	d.addTruth(nominal, changed)
+	return d
+}
+
+// drawMethods returns the levels of base and the factors by which head changes them.
+func (d *Deployment) drawMethods(rng *rand.Rand) (nominal, factors []float64) {
+	s := d.Scene
+	for m := range s.Structure.Methods {
+		p := 1.0 / callsPerRecord
+		if !s.WholeRequests {
+			p /= d.graph.perRequest[m]
+		}
+		d.Methods = append(d.Methods, Method{Name: fmt.Sprintf("app/steps.Step%02d", m), P: p})
+		nominal = append(nominal, levelMedianNS*math.Exp(levelSD*rng.NormFloat64()))
+		factors = append(factors, 1)
+	}
+	for _, e := range d.graph.edges {
+		d.Methods[e.method].Callers = append(d.Methods[e.method].Callers, e.caller)
+	}
+	for _, m := range d.graph.changed(rng, s.Change.Where) {
+		factors[m] = s.Change.Factor
+	}
+	rare := s.Disturbance.Rare
+	for version := range d.rare {
+		d.rare[version] = make([]Rare, len(d.Methods))
+		for m := range d.Methods {
+			if rare.Both {
+				d.rare[version][m] = rare
+			}
+		}
+	}
+	if rare.P > 0 && !rare.Both {
+		path := d.graph.path()
+		d.rare[1][path[len(path)-1]] = rare
+	}
+	return nominal, factors
+}
+
+func (d *Deployment) drawProcesses(rng *rand.Rand) {
+	s := d.Scene
+	for i := range s.Base + s.Head {
+		p := Process{ID: fmt.Sprintf("process-%02d", i), Version: BaseVersion, Host: i}
+		age := time.Hour + time.Duration(rng.Int64N(int64(23*time.Hour)))
+		p.Start = d.Begin.Add(-age)
+		if i >= s.Base {
+			p.Head, p.Version = true, HeadVersion
+		}
+		if p.Head || s.Disturbance.Tie {
+			p.Start = d.Begin
+		}
+		p.random = [2]uint64{rng.Uint64(), rng.Uint64()}
+		h := Host{Name: fmt.Sprintf("host-%02d", i), Slow: s.HostSD * rng.NormFloat64()}
+		if rng.Float64() < slowHostP {
+			h.Slow += math.Log1p(slowHost)
+		}
+		d.Processes, d.Hosts = append(d.Processes, p), append(d.Hosts, h)
+	}
+}
+
+func (p *Process) version() int {
+	if p.Head {
+		return 1
+	}
+	return 0
+}
+
+// load of a process: its requests by those of a usual one.
+func (d *Deployment) load(p *Process) float64 {
+	switch load := d.Scene.Disturbance.HeadLoad; {
+	case p.Head && load > 1:
+		return load
+	case !p.Head && load > 0 && load < 1:
+		return 1 / load
+	}
+	return 1
+}
