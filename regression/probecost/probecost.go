@@ -51,7 +51,7 @@ const (
 	// it follows another with warm caches, and calls that are rarely timed find cold ones.
 	insideError = 1
 	// waitError is that of a wait: the SDK measures short sleeps. Waits of programs were found to
-	// cost 0.65 to 2 times as much, rarely 3 (docs/adr/0052-cost-of-waits.md).
+	// cost 0.65 to 2 times as much, rarely 3 (docs/adr/0031-probe-cost.md).
 	waitError = 0.8
 )
 
