@@ -35,10 +35,13 @@ func (e encoding) Unmarshal(data []byte) (context.Context, xexporterhelper.Reque
 }
 
 func decode(data []byte) (*request, error) {
-	if len(data) == 0 || data[0] < oldestLayout || data[0] > newestLayout {
-		return nil, fmt.Errorf("%w: it is of none of the versions %d to %d", errDamaged, oldestLayout, newestLayout)
+	if len(data) == 0 {
+		return nil, errDamaged
 	}
-	d := decoder{data: data[1:], layout: layouts()[data[0]-oldestLayout]}
+	if data[0] != encodingVersion {
+		return nil, fmt.Errorf("%w: want encoding version %d, found %d", errDamaged, encodingVersion, data[0])
+	}
+	d := decoder{data: data[1:], layout: rowLayout()}
 	d.readTables()
 	items := d.items()
 	if d.failed || len(d.data) != 0 {

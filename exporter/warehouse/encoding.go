@@ -23,9 +23,9 @@ func (encoding) Marshal(_ context.Context, req xexporterhelper.Request) ([]byte,
 	if !ok {
 		return nil, fmt.Errorf("can't encode a %T", req)
 	}
-	e := encoder{layout: layouts()[newestLayout-oldestLayout], strings: map[string]uint64{"": 0}, resources: map[*methodspan.Resource]uint64{nil: 0}}
+	e := encoder{layout: rowLayout(), strings: map[string]uint64{"": 0}, resources: map[*methodspan.Resource]uint64{nil: 0}}
 	e.items(r.items)
-	out := binary.AppendUvarint([]byte{newestLayout}, uint64(e.nStrings))
+	out := binary.AppendUvarint([]byte{encodingVersion}, uint64(e.nStrings))
 	out = append(out, e.table...)
 	out = binary.AppendUvarint(out, uint64(e.nResources))
 	out = append(out, e.resourceTable...)

@@ -9,9 +9,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// layout is which columns a version of the queue's encoding has, in its order: by type, and
-// columns that came later behind those before. The start and the end of a row, its place and
-// its item stand apart.
+// layout lists the columns of an encoded row by Go type, each list in the order of columns.All.
+// The columns in derivedColumns are encoded separately.
 type layout struct {
 	texts      []columns.Field[string]
 	longs      []columns.Field[int64]
@@ -40,25 +39,17 @@ type optional[T any] struct {
 	bit uint64
 }
 
-// The first layout has the columns of the first schemas, each later one those of one more.
-const (
-	oldestLayout = 1
-	firstSchema  = 2
-)
+// encodingVersion is the first byte of every queued request. It must be raised when a column is
+// added, because that changes the layout.
+const encodingVersion = 1
 
-var newestLayout = byte(columns.Version - firstSchema + oldestLayout)
-
-// layouts are all that are read, the oldest first; the last one is written.
-var layouts = sync.OnceValue(func() (all []*layout) {
-	for version := byte(oldestLayout); version <= newestLayout; version++ {
-		all = append(all, layoutOf(version))
-	}
-	return all
-})
-
-func layoutOf(version byte) *layout {
+// rowLayout returns the layout of the current columns.
+var rowLayout = sync.OnceValue(func() *layout {
 	l, bit := &layout{}, uint64(1)
-	for _, c := range columnsSince(int(version) - oldestLayout + firstSchema) {
+	for _, c := range columns.All {
+		if slices.Contains(derivedColumns, c.Name) {
+			continue
+		}
 		switch c.Part() {
 		case columns.OfResource:
 			field(&l.resource.texts, c)
@@ -83,17 +74,10 @@ func layoutOf(version byte) *layout {
 		}
 	}
 	return l
-}
+})
 
-// apart are the columns that follow from the item, or are written as differences.
-var apart = []string{"event_date", "start_ns", "end_ns", "batch_id", "row_seq"}
-
-// columnsSince lists the columns of a version of the schema in the order in which they came.
-func columnsSince(schema int) []columns.Column {
-	list := slices.DeleteFunc(slices.Clone(columns.All), func(c columns.Column) bool { return c.Since > schema || slices.Contains(apart, c.Name) })
-	slices.SortStableFunc(list, func(a, b columns.Column) int { return max(a.Since, firstSchema) - max(b.Since, firstSchema) })
-	return list
-}
+// derivedColumns follow from the item, or are encoded as differences.
+var derivedColumns = []string{"event_date", "start_ns", "end_ns", "batch_id", "row_seq"}
 
 // field adds the column to the fields of its type.
 func field[T any](to *[]columns.Field[T], c columns.Column) {

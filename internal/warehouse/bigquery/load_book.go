@@ -67,7 +67,7 @@ type book struct {
 	lines
 	dir    string
 	seq    int64
-	table  string // that the files are for, "" = an older program did not say
+	table  string // destination of the files; "" until a compaction has recorded it
 	intake *warehouse.Intake
 	files  []*spooledFile // the oldest first
 	plans  []*loadPlan

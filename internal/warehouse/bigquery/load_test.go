@@ -546,8 +546,8 @@ func TestTableOfADirectoryChangesOnceAllIsLoaded(t *testing.T) {
 	}
 }
 
-// A directory of an older program does not say which table its rows are for.
-func TestBookWithoutATable(t *testing.T) {
+// The table is missing from the state if the disk was full at the first compaction.
+func TestLoader_TableNotRecorded(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	load := byHand()

@@ -196,9 +196,9 @@ func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, no
 	case found != nil && here > found.Generation && m.writer == nil:
 		return m.gone(head)
 	}
-	after := cmp.Or(m.opts.Abandoned, head.lease())
+	after := cmp.Or(m.opts.Abandoned, head.Lease)
 	if head.Scratch {
-		after = min(after, head.lease()) // nobody comes back with rows
+		after = min(after, head.Lease) // nobody comes back with rows
 	}
 	age := now.Sub(head.at)
 	switch {

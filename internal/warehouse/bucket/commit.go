@@ -1,7 +1,6 @@
 package bucket
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,8 +36,8 @@ type bucketCommit struct {
 	Session   string    `json:"session"`
 	Holder    string    `json:"holder"` // for people
 	Committed time.Time `json:"committed"`
-	// Lease is for how long the prefix stays the owner's without another commit.
-	Lease time.Duration `json:"lease_ns,omitempty"`
+	// Lease is how long the prefix stays with the owner without another commit.
+	Lease time.Duration `json:"lease_ns"`
 	// Released: whoever wants the prefix may have it.
 	Released bool `json:"released,omitempty"`
 	// Scratch: the owner's directory is deleted at the end, so nothing is left in it.
@@ -49,11 +48,6 @@ type bucketCommit struct {
 	at   time.Time   // when the store got it, by its clock
 	tree *table.Tree // of the generation, where the commit is ours
 }
-
-// unnamedLease is the lease of owners of before commits named one.
-const unnamedLease = 4 * time.Minute
-
-func (c *bucketCommit) lease() time.Duration { return cmp.Or(c.Lease, unnamedLease) }
 
 func commitPath(number int64) string { return fmt.Sprintf("%s%012d.json", commitDir, number) }
 

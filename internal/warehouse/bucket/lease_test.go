@@ -1,7 +1,6 @@
 package bucket
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,38 +16,26 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// age makes the commits of a bucket that is a directory older, and those of a program of
-// before leases were named in them.
-func age(t *testing.T, root string, by time.Duration, unnamed bool) {
+// age makes the commits of a file:// bucket older.
+func age(t *testing.T, root string, by time.Duration) {
 	t.Helper()
 	commits, err := filepath.Glob(filepath.Join(root, "*", "_commit", "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, commits)
 	for _, c := range commits {
-		data, err := os.ReadFile(c)
-		require.NoError(t, err)
-		named := bytes.Contains(data, []byte(`,"lease_ns":120000000000`))
-		require.True(t, named, "%s", data)
-		if unnamed {
-			require.NoError(t, os.WriteFile(c, bytes.ReplaceAll(data, []byte(`,"lease_ns":120000000000`), nil), 0o600))
-		}
 		at := time.Now().Add(-by)
 		require.NoError(t, os.Chtimes(c, at, at))
 	}
 }
 
-// TestLease: a killed owner has the prefix for as long as its last commit says, and for
-// four minutes if that is of an older program.
+// A killed owner keeps the prefix for the lease that its last commit names.
 func TestLease(t *testing.T) {
 	for _, c := range []struct {
-		age     time.Duration
-		unnamed bool
-		left    string
+		age  time.Duration
+		left string
 	}{
-		{90 * time.Second, false, "try again in 30s"},
-		{125 * time.Second, false, ""},
-		{125 * time.Second, true, "try again in 1m55s"},
-		{245 * time.Second, true, ""},
+		{90 * time.Second, "try again in 30s"},
+		{125 * time.Second, ""},
 	} {
 		root := t.TempDir()
 		o := Options{Address: "file://" + root, Prefix: "host-1", Directory: t.TempDir()}
@@ -60,7 +47,7 @@ func TestLease(t *testing.T) {
 		require.NoError(t, w.Push(t.Context()))
 		b.Inject(away)
 		require.Error(t, w.Close())
-		age(t, root, c.age, c.unnamed)
+		age(t, root, c.age)
 
 		o.Directory = t.TempDir()
 		w, err = NewWriter(t.Context(), o, table.Options{})
@@ -106,7 +93,7 @@ func TestLongUploadKeepsTheLease(t *testing.T) {
 			require.NoError(t, err)
 		}
 		var n, asked atomic.Int64
-		age(t, root, time.Hour, false)
+		age(t, root, time.Hour)
 		w.last = time.Time{} // an hour ago
 		b.Inject(func(op, key string, then bool) error {
 			if op == "create" && strings.Contains(key, "/date=") && !then {
@@ -117,7 +104,7 @@ func TestLongUploadKeepsTheLease(t *testing.T) {
 					_, err := NewWriter(t.Context(), other, table.Options{})
 					assert.ErrorIs(t, err, ErrTaken, what)
 					asked.Add(1)
-					age(t, root, time.Hour, false)
+					age(t, root, time.Hour)
 					w.last = time.Time{}
 				}
 				w.beat.Unlock()

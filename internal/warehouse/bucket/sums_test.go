@@ -157,8 +157,8 @@ func TestSumsInABucket(t *testing.T) {
 	assert.Equal(t, map[string]int64{"host-2": 20}, sumsIn(t, address))
 }
 
-// Sums that are nowhere, as after a program that does not know of them has committed without
-// their object, keep nobody from uploading, nor from reading what else there is.
+// A pre-aggregated file that somebody removed from the bucket stops neither uploads nor reads
+// of the other files.
 func TestSumsThatAreLost(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
