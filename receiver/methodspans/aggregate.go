@@ -15,12 +15,12 @@ const slack = 1e-6
 
 // side names the fields of one of the two measured quantities.
 type side struct {
-	sum, squares, max, bins, counts field
+	sum, squares, max, bins, counts methodspan.Field
 }
 
 var (
-	wallSide = side{fieldWallSum, fieldWallSquares, fieldWallMax, fieldWallBins, fieldWallCounts}
-	cpuSide  = side{fieldCPUSum, fieldCPUSquares, fieldCPUMax, fieldCPUBins, fieldCPUCounts}
+	wallSide = side{methodspan.FieldWallSum, methodspan.FieldWallSquares, methodspan.FieldWallMax, methodspan.FieldWallBins, methodspan.FieldWallCounts}
+	cpuSide  = side{methodspan.FieldCPUSum, methodspan.FieldCPUSquares, methodspan.FieldCPUMax, methodspan.FieldCPUBins, methodspan.FieldCPUCounts}
 )
 
 // aggregate validates the sums of many measured calls. Without its number, its
@@ -28,12 +28,12 @@ var (
 // histograms and errors go each on their own.
 func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
-	measured := r.wholeOf(fieldMeasured)
+	measured := r.Whole(methodspan.FieldMeasured)
 	if measured <= 0 {
 		p.fault(measuredAbsent, dropped)
 		return false
 	}
-	if !r.good.has(fieldWallSum) || r.wholeOf(fieldWallSum) < 0 {
+	if !r.Good.Has(methodspan.FieldWallSum) || r.Whole(methodspan.FieldWallSum) < 0 {
 		p.fault(sumInvalid, dropped)
 		return false
 	}
@@ -52,10 +52,10 @@ func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 	p.checkSide(attributes, wallSide, measured)
 	n.aggregateCPU(attributes, measured, p)
 	p.waits(span)
-	errors := r.numberOf(fieldErrors)
-	if r.seen.has(fieldErrors) && (!r.good.has(fieldErrors) || errors < 0 || errors > float64(measured)*(1+slack)) {
+	errors := r.Number(methodspan.FieldErrors)
+	if r.Seen.Has(methodspan.FieldErrors) && (!r.Good.Has(methodspan.FieldErrors) || errors < 0 || errors > float64(measured)*(1+slack)) {
 		p.fault(errorsInvalid, corrected)
-		p.remove(attributes, setOf(fieldErrors))
+		p.remove(attributes, methodspan.FieldsOf(methodspan.FieldErrors))
 	}
 	p.stratum(span)
 	return n.method(span, p)
@@ -64,46 +64,46 @@ func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 // aggregateCPU makes the CPU sums true or absent.
 func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *requestPass) {
 	r := &p.parsed
-	timed := r.wholeOf(fieldCPUMeasured)
+	timed := r.Whole(methodspan.FieldCPUMeasured)
 	reason := n.judgeCPU(measured, p)
 	if reason == reasonCount {
 		if timed > 0 {
 			p.checkSide(attributes, cpuSide, timed)
 			return
 		}
-		if zeros := r.seen & cpuSums; zeros != 0 {
+		if zeros := r.Seen & cpuSums; zeros != 0 {
 			p.remove(attributes, zeros)
 		}
-		if state := r.textOf(fieldCPUState); r.seen.has(fieldCPUState) && (state == methodspan.CPUExact || !knownCPUState(state)) {
+		if state := r.Text(methodspan.FieldCPUState); r.Seen.Has(methodspan.FieldCPUState) && (state == methodspan.CPUExact || !knownCPUState(state)) {
 			p.fault(cpuStateMismatch, corrected)
 			attributes.PutStr(methodspan.AttrCPUState, methodspan.CPUUnavailable)
 		}
 		return
 	}
 	p.fault(reason, corrected)
-	p.remove(attributes, cpuSums|setOf(fieldCPUP))
+	p.remove(attributes, cpuSums|methodspan.FieldsOf(methodspan.FieldCPUP))
 	attributes.PutStr(methodspan.AttrCPUState, methodspan.CPUUntrusted)
 }
 
 // judgeCPU finds what makes the CPU sums unusable; reasonCount if nothing does.
 func (n *normalizer) judgeCPU(measured int64, p *requestPass) faultReason {
 	r := &p.parsed
-	timed, sum := r.wholeOf(fieldCPUMeasured), r.wholeOf(fieldCPUSum)
-	probability := r.numberOf(fieldCPUP)
+	timed, sum := r.Whole(methodspan.FieldCPUMeasured), r.Whole(methodspan.FieldCPUSum)
+	probability := r.Number(methodspan.FieldCPUP)
 	switch {
-	case r.seen.has(fieldCPUMeasured) && !r.good.has(fieldCPUMeasured), timed < 0, timed > measured:
+	case r.Seen.Has(methodspan.FieldCPUMeasured) && !r.Good.Has(methodspan.FieldCPUMeasured), timed < 0, timed > measured:
 		return cpuTimeInvalid
-	case r.seen.has(fieldCPUSum) && !r.good.has(fieldCPUSum), sum < 0, sum > 0 && timed == 0:
+	case r.Seen.Has(methodspan.FieldCPUSum) && !r.Good.Has(methodspan.FieldCPUSum), sum < 0, sum > 0 && timed == 0:
 		return cpuTimeInvalid
-	case r.seen.has(fieldCPUP) && !r.good.has(fieldCPUP), probability < 0:
+	case r.Seen.Has(methodspan.FieldCPUP) && !r.Good.Has(methodspan.FieldCPUP), probability < 0:
 		return cpuPInvalid
 	case timed == 0:
 		return reasonCount
-	case !r.seen.has(fieldCPUSum):
+	case !r.Seen.Has(methodspan.FieldCPUSum):
 		return cpuTimeInvalid
-	case r.seen.has(fieldCPUState) && r.textOf(fieldCPUState) != methodspan.CPUExact:
+	case r.Seen.Has(methodspan.FieldCPUState) && r.Text(methodspan.FieldCPUState) != methodspan.CPUExact:
 		return cpuStateMismatch
-	case n.exceedsWall(sum, r.wholeOf(fieldWallSum), timed):
+	case n.exceedsWall(sum, r.Whole(methodspan.FieldWallSum), timed):
 		return cpuExceedsWall
 	case probability == 0: // above 1 it may be, on sums of sums
 		return cpuPInvalid
@@ -116,29 +116,29 @@ func (n *normalizer) judgeCPU(measured int64, p *requestPass) faultReason {
 // add up to between x^2/n (all equal) and x m.
 func (p *requestPass) checkSide(attributes pcommon.Map, s side, n int64) {
 	r := &p.parsed
-	sum := float64(r.wholeOf(s.sum))
+	sum := float64(r.Whole(s.sum))
 	largest := sum
-	if r.seen.has(s.max) {
-		maximum := r.wholeOf(s.max)
-		if !r.good.has(s.max) || maximum < 0 || maximum > r.wholeOf(s.sum) || float64(maximum)*float64(n) < sum*(1-slack) {
+	if r.Seen.Has(s.max) {
+		maximum := r.Whole(s.max)
+		if !r.Good.Has(s.max) || maximum < 0 || maximum > r.Whole(s.sum) || float64(maximum)*float64(n) < sum*(1-slack) {
 			p.fault(maximumInvalid, corrected)
-			p.remove(attributes, setOf(s.max))
+			p.remove(attributes, methodspan.FieldsOf(s.max))
 		} else {
 			largest = float64(maximum)
 		}
 	}
-	if r.seen.has(s.squares) {
-		squares := r.numberOf(s.squares)
-		if !r.good.has(s.squares) || squares < sum*sum/float64(n)*(1-slack) || squares > sum*largest*(1+slack) {
+	if r.Seen.Has(s.squares) {
+		squares := r.Number(s.squares)
+		if !r.Good.Has(s.squares) || squares < sum*sum/float64(n)*(1-slack) || squares > sum*largest*(1+slack) {
 			p.fault(squaresInvalid, corrected)
-			p.remove(attributes, setOf(s.squares))
+			p.remove(attributes, methodspan.FieldsOf(s.squares))
 		}
 	}
-	if r.seen.has(s.bins) || r.seen.has(s.counts) {
-		if !r.good.has(s.bins) || !r.good.has(s.counts) ||
-			!validHistogram(r.list[s.bins-firstList], r.list[s.counts-firstList], n) {
+	if r.Seen.Has(s.bins) || r.Seen.Has(s.counts) {
+		if !r.Good.Has(s.bins) || !r.Good.Has(s.counts) ||
+			!validHistogram(r.List(s.bins), r.List(s.counts), n) {
 			p.fault(histogramInvalid, corrected)
-			p.remove(attributes, setOf(s.bins, s.counts))
+			p.remove(attributes, methodspan.FieldsOf(s.bins, s.counts))
 		}
 	}
 }

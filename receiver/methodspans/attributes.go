@@ -16,75 +16,81 @@ import (
 // Quantities by the kinds of span that have them. On another kind they would be
 // added up by a reader of the span, so there they are removed.
 var (
-	wallSums = setOf(fieldWallSum, fieldWallSquares, fieldWallMax, fieldWallBins, fieldWallCounts)
-	cpuSums  = setOf(fieldCPUSum, fieldCPUSquares, fieldCPUMax, fieldCPUBins, fieldCPUCounts, fieldCPUMeasured, fieldCPUWaits)
+	wallSums = methodspan.FieldsOf(methodspan.FieldWallSum, methodspan.FieldWallSquares, methodspan.FieldWallMax, methodspan.FieldWallBins, methodspan.FieldWallCounts)
+	cpuSums  = methodspan.FieldsOf(methodspan.FieldCPUSum, methodspan.FieldCPUSquares, methodspan.FieldCPUMax, methodspan.FieldCPUBins, methodspan.FieldCPUCounts, methodspan.FieldCPUMeasured, methodspan.FieldCPUWaits)
 
-	quantitiesOf = [...]fields{
-		kindCall:      setOf(fieldCPUTime, fieldCPUWaits),
-		kindCounts:    setOf(fieldCalls, fieldCountsMethods, fieldCountsCalls),
-		kindAggregate: setOf(fieldMeasured, fieldErrors) | wallSums | cpuSums,
-		kindProcess:   setOf(fieldCPUTime, fieldCores, fieldHostCores, fieldCPULimit, fieldRSS, fieldFinal),
+	quantitiesOf = [...]methodspan.Fields{
+		kindCall:      methodspan.FieldsOf(methodspan.FieldCPUTime, methodspan.FieldCPUWaits),
+		kindCounts:    methodspan.FieldsOf(methodspan.FieldCalls, methodspan.FieldCountsMethods, methodspan.FieldCountsCalls),
+		kindAggregate: methodspan.FieldsOf(methodspan.FieldMeasured, methodspan.FieldErrors) | wallSums | cpuSums,
+		kindProcess:   methodspan.FieldsOf(methodspan.FieldCPUTime, methodspan.FieldCores, methodspan.FieldHostCores, methodspan.FieldCPULimit, methodspan.FieldRSS, methodspan.FieldFinal),
 	}
 	allQuantities = quantitiesOf[kindCall] | quantitiesOf[kindCounts] | quantitiesOf[kindAggregate] | quantitiesOf[kindProcess]
 
+	prices = methodspan.FieldsOf(methodspan.FieldPrice, methodspan.FieldPriceSource)
+
 	// Texts whose length is limited and that may simply be absent.
-	optionalTexts = [...]field{fieldSignature, fieldRequest, fieldGroup, fieldTier, fieldReason, fieldPriceSource, fieldStack}
+	optionalTexts = [...]methodspan.Field{methodspan.FieldSignature, methodspan.FieldRequest, methodspan.FieldGroup, methodspan.FieldTier, methodspan.FieldReason, methodspan.FieldPriceSource, methodspan.FieldStack}
 
 	// Fields whose bad values are checked where the kind is, with reasons of
 	// their own.
-	judged   = allQuantities | notReserved | setOf(fieldKind, fieldCPUState, fieldStratum, fieldBasis)
-	judgedOf = [...]fields{
-		kindCall:      judged | setOf(fieldP, fieldCPUP),
+	judged   = allQuantities | notReserved | prices | methodspan.FieldsOf(methodspan.FieldKind, methodspan.FieldCPUState, methodspan.FieldStratum, methodspan.FieldWeightBasis)
+	judgedOf = [...]methodspan.Fields{
+		kindCall:      judged | methodspan.FieldsOf(methodspan.FieldP, methodspan.FieldCPUP),
 		kindCounts:    judged,
-		kindAggregate: judged | setOf(fieldP, fieldCPUP),
+		kindAggregate: judged | methodspan.FieldsOf(methodspan.FieldP, methodspan.FieldCPUP),
 		kindProcess:   judged,
 	}
 
 	// What a span of another SDK may say in our namespace: correlation, which claims no
 	// quantity, and what it has measured, which is checked like a measurement of ours.
-	foreignMayHave = setOf(fieldSignature, fieldRequest, fieldGroup, fieldStack) | notReserved | stated
-	stated         = setOf(fieldP, fieldCPUTime, fieldCPUP, fieldCPUState)
-	notReserved    = setOf(fieldFunction, fieldOldNamespace, fieldOldFunction)
+	foreignMayHave = methodspan.FieldsOf(methodspan.FieldSignature, methodspan.FieldRequest, methodspan.FieldGroup, methodspan.FieldStack) | notReserved | stated
+	stated         = methodspan.FieldsOf(methodspan.FieldP, methodspan.FieldCPUTime, methodspan.FieldCPUP, methodspan.FieldCPUState)
+	notReserved    = methodspan.FieldsOf(methodspan.FieldFunction, methodspan.FieldOldNamespace, methodspan.FieldOldFunction)
 )
 
 // remove removes fields from a span and from its parsed form.
-func (p *requestPass) remove(attributes pcommon.Map, s fields) {
+func (p *requestPass) remove(attributes pcommon.Map, s methodspan.Fields) {
 	attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
-		f, _ := fieldOf(name)
-		return f != noField && s.has(f)
+		f, _ := methodspan.FieldOf(name)
+		return s.Has(f)
 	})
-	p.parsed.forget(s)
+	p.parsed.Forget(s)
 }
 
-// misplaced returns the quantities that spans of this kind do not have.
-func (r *parsedSpan) misplaced(k kind) fields { return r.seen & allQuantities &^ quantitiesOf[k] }
+// misplacedFields returns the quantities that spans of this kind do not have.
+func misplacedFields(r *methodspan.ParsedSpan, k kind) methodspan.Fields {
+	return r.Seen & allQuantities &^ quantitiesOf[k]
+}
 
-// bad returns the fields with bad values that have no reason of their own.
-func (r *parsedSpan) bad(k kind) fields { return r.seen &^ r.good &^ judgedOf[k] }
+// badFields returns the fields with bad values that have no reason of their own.
+func badFields(r *methodspan.ParsedSpan, k kind) methodspan.Fields {
+	return r.Seen &^ r.Good &^ judgedOf[k]
+}
 
 // tidy corrects what can be wrong with the attributes of any kind of span. It
 // changes nothing, and costs next to nothing, where nothing is wrong.
 func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *requestPass) {
 	r := &p.parsed
-	if r.duplicate {
+	if r.Duplicate {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
 	}
-	if misplaced := r.misplaced(k); misplaced != 0 {
+	if misplaced := misplacedFields(r, k); misplaced != 0 {
 		p.fault(attributeMisplaced, corrected)
 		p.remove(attributes, misplaced)
 	}
-	if bad := r.bad(k); bad != 0 {
+	if bad := badFields(r, k); bad != 0 {
 		p.fault(valueInvalid, corrected)
 		p.remove(attributes, bad)
 	}
-	if (r.reserved || r.seen.has(fieldPriceSource)) && n.untrustedPrice(attributes, &p.requestCounts) {
-		r.forget(setOf(fieldPriceSource))
+	if r.Seen&prices != 0 && n.untrustedPrice(attributes, &p.requestCounts) {
+		r.Forget(prices)
 	}
 	n.tidyTexts(attributes, p)
-	if r.seen.has(fieldBasis) && !(r.good.has(fieldBasis) && knownBasis(r.text[fieldBasis])) {
+	if r.Seen.Has(methodspan.FieldWeightBasis) && !(r.Good.Has(methodspan.FieldWeightBasis) && knownBasis(r.Text(methodspan.FieldWeightBasis))) {
 		p.fault(basisInvalid, corrected)
-		p.remove(attributes, setOf(fieldBasis))
+		p.remove(attributes, methodspan.FieldsOf(methodspan.FieldWeightBasis))
 	}
 }
 
@@ -95,13 +101,13 @@ func knownBasis(s string) bool {
 
 // removeRepeated keeps the first attribute of each field.
 func removeRepeated(attributes pcommon.Map) {
-	var met fields
+	var met methodspan.Fields
 	attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
-		f, _ := fieldOf(name)
-		if f == noField {
+		f, _ := methodspan.FieldOf(name)
+		if f == methodspan.NoField {
 			return false
 		}
-		if met.has(f) {
+		if met.Has(f) {
 			return true
 		}
 		met |= 1 << f
@@ -114,9 +120,9 @@ func removeRepeated(attributes pcommon.Map) {
 func (p *requestPass) repairUTF8(attributes pcommon.Map) {
 	r := &p.parsed
 	attributes.Range(func(name string, v pcommon.Value) bool {
-		if f, _ := fieldOf(name); f != noField && r.notUTF8.has(f) {
-			r.text[f] = validUTF8(r.text[f])
-			v.SetStr(r.text[f])
+		if f, _ := methodspan.FieldOf(name); r.NotUTF8.Has(f) {
+			r.SetText(f, validUTF8(r.Text(f)))
+			v.SetStr(r.Text(f))
 		}
 		return true
 	})
@@ -124,25 +130,25 @@ func (p *requestPass) repairUTF8(attributes pcommon.Map) {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// claimed returns the fields that a span of another SDK may not have, or not so.
-func (r *parsedSpan) claimed() fields {
-	return r.seen &^ (foreignMayHave & (r.good | notReserved | stated))
+// claimedFields returns the fields that a span of another SDK may not have, or not so.
+func claimedFields(r *methodspan.ParsedSpan) methodspan.Fields {
+	return r.Seen &^ (foreignMayHave & (r.Good | notReserved | stated))
 }
 
 // tidyForeign removes what only our SDK may claim, and repairs texts.
 func (n *normalizer) tidyForeign(attributes pcommon.Map, p *requestPass) {
 	r := &p.parsed
-	if r.duplicate {
+	if r.Duplicate {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
 	}
-	if claimed := r.claimed(); claimed != 0 || r.reserved {
+	if claimed := claimedFields(r); claimed != 0 || r.Reserved {
 		p.fault(attributeMisplaced, corrected)
 		attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
-			f, reserved := fieldOf(name)
-			return reserved && (f == noField || claimed.has(f))
+			f, reserved := methodspan.FieldOf(name)
+			return reserved && (f == methodspan.NoField || claimed.Has(f))
 		})
-		r.forget(claimed)
+		r.Forget(claimed)
 	}
 	n.tidyTexts(attributes, p)
 }
@@ -150,18 +156,18 @@ func (n *normalizer) tidyForeign(attributes pcommon.Map, p *requestPass) {
 // tidyTexts repairs or removes texts that cannot be stored.
 func (n *normalizer) tidyTexts(attributes pcommon.Map, p *requestPass) {
 	r := &p.parsed
-	if r.notUTF8 != 0 {
+	if r.NotUTF8 != 0 {
 		p.fault(notUTF8, corrected)
 		p.repairUTF8(attributes)
 	}
 	for _, f := range optionalTexts {
 		most := n.limits.MaxNameLength
-		if f == fieldStack {
+		if f == methodspan.FieldStack {
 			most = max(most, maxStack)
 		}
-		if r.good.has(f) && len(r.text[f]) > most {
+		if r.Good.Has(f) && len(r.Text(f)) > most {
 			p.fault(textTooLong, corrected)
-			p.remove(attributes, setOf(f))
+			p.remove(attributes, methodspan.FieldsOf(f))
 		}
 	}
 }

@@ -34,38 +34,38 @@ func (n *normalizer) call(span ptrace.Span, p *requestPass) bool {
 func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 	r := &p.parsed
 	attributes := span.Attributes()
-	state := r.textOf(fieldCPUState)
-	if !r.seen.has(fieldCPUTime) {
+	state := r.Text(methodspan.FieldCPUState)
+	if !r.Seen.Has(methodspan.FieldCPUTime) {
 		// A CPU probability of 0 is true of a process whose CPU is never timed.
-		if r.seen.has(fieldCPUP) && r.numberOf(fieldCPUP) != 0 && !validProbability(r.numberOf(fieldCPUP)) ||
-			r.seen.has(fieldCPUP) && !r.good.has(fieldCPUP) {
+		if r.Seen.Has(methodspan.FieldCPUP) && r.Number(methodspan.FieldCPUP) != 0 && !validProbability(r.Number(methodspan.FieldCPUP)) ||
+			r.Seen.Has(methodspan.FieldCPUP) && !r.Good.Has(methodspan.FieldCPUP) {
 			p.fault(cpuPInvalid, corrected)
-			p.remove(attributes, setOf(fieldCPUP))
+			p.remove(attributes, methodspan.FieldsOf(methodspan.FieldCPUP))
 		}
 		switch {
 		case state == methodspan.CPUExact:
 			p.fault(cpuStateMismatch, corrected)
 			attributes.PutStr(methodspan.AttrCPUState, methodspan.CPUUnavailable)
-		case r.seen.has(fieldCPUState) && !knownCPUState(state):
+		case r.Seen.Has(methodspan.FieldCPUState) && !knownCPUState(state):
 			p.fault(cpuStateMismatch, corrected)
 			attributes.PutStr(methodspan.AttrCPUState, methodspan.CPUUntrusted)
 		}
 		return
 	}
 
-	cpu := r.wholeOf(fieldCPUTime)
+	cpu := r.Whole(methodspan.FieldCPUTime)
 	reason := reasonCount
 	switch {
-	case !r.good.has(fieldCPUTime) || cpu < 0:
+	case !r.Good.Has(methodspan.FieldCPUTime) || cpu < 0:
 		reason = cpuTimeInvalid
-	case r.seen.has(fieldCPUState) && state != methodspan.CPUExact:
+	case r.Seen.Has(methodspan.FieldCPUState) && state != methodspan.CPUExact:
 		reason = cpuStateMismatch
 	case n.exceedsWall(cpu, wall, 1):
 		reason = cpuExceedsWall
 	}
-	stale := fields(0)
-	if !validProbability(r.numberOf(fieldCPUP)) {
-		stale = setOf(fieldCPUP)
+	stale := methodspan.Fields(0)
+	if !validProbability(r.Number(methodspan.FieldCPUP)) {
+		stale = methodspan.FieldsOf(methodspan.FieldCPUP)
 		if reason == reasonCount {
 			reason = cpuPInvalid
 		}
@@ -74,7 +74,7 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 		return
 	}
 	p.fault(reason, corrected)
-	p.remove(attributes, stale|setOf(fieldCPUTime))
+	p.remove(attributes, stale|methodspan.FieldsOf(methodspan.FieldCPUTime))
 	if reason != cpuStateMismatch || !knownCPUState(state) {
 		state = methodspan.CPUUntrusted
 	}
@@ -84,9 +84,9 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 // waits removes a number of waits that can be none.
 func (p *requestPass) waits(span ptrace.Span) {
 	r := &p.parsed
-	if r.seen.has(fieldCPUWaits) && (!r.good.has(fieldCPUWaits) || r.wholeOf(fieldCPUWaits) < 0) {
+	if r.Seen.Has(methodspan.FieldCPUWaits) && (!r.Good.Has(methodspan.FieldCPUWaits) || r.Whole(methodspan.FieldCPUWaits) < 0) {
 		p.fault(waitsInvalid, corrected)
-		p.remove(span.Attributes(), setOf(fieldCPUWaits))
+		p.remove(span.Attributes(), methodspan.FieldsOf(methodspan.FieldCPUWaits))
 	}
 }
 
@@ -107,8 +107,8 @@ func knownCPUState(state string) bool {
 // stratum removes an unknown stratum: its records are then weighed by their own p,
 // like all others.
 func (p *requestPass) stratum(span ptrace.Span) {
-	if p.parsed.seen.has(fieldStratum) && p.parsed.textOf(fieldStratum) != methodspan.StratumTail {
+	if p.parsed.Seen.Has(methodspan.FieldStratum) && p.parsed.Text(methodspan.FieldStratum) != methodspan.StratumTail {
 		p.fault(stratumInvalid, corrected)
-		p.remove(span.Attributes(), setOf(fieldStratum))
+		p.remove(span.Attributes(), methodspan.FieldsOf(methodspan.FieldStratum))
 	}
 }

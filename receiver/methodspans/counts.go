@@ -38,10 +38,10 @@ func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *request
 	p.noticeThinning(span)
 	r := &p.parsed
 	p.stratum(span)
-	if r.seen&setOf(fieldCountsMethods, fieldCountsCalls) == 0 {
+	if r.Seen&methodspan.FieldsOf(methodspan.FieldCountsMethods, methodspan.FieldCountsCalls) == 0 {
 		return n.expandedCounts(span, p)
 	}
-	if !r.good.has(fieldCountsCalls) {
+	if !r.Good.Has(methodspan.FieldCountsCalls) {
 		p.fault(countsAbsent, dropped)
 		return false
 	}
@@ -54,11 +54,11 @@ func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *request
 // to which method: their sum is kept, without a method.
 func (n *normalizer) mergeCounts(p *requestPass) {
 	r := &p.parsed
-	calls := r.list[fieldCountsCalls-firstList]
+	calls := r.List(methodspan.FieldCountsCalls)
 	var methods pcommon.Slice
-	paired := r.good.has(fieldCountsMethods)
+	paired := r.Good.Has(methodspan.FieldCountsMethods)
 	if paired {
-		methods = r.list[fieldCountsMethods-firstList]
+		methods = r.List(methodspan.FieldCountsMethods)
 		paired = methods.Len() == calls.Len()
 	}
 	if !paired {
@@ -120,7 +120,7 @@ func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 // the batch is sent again.
 func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 	spans.EnsureCapacity(spans.Len() + len(p.counts.entries))
-	ids, activated := p.parsed.textOf(fieldIDs), p.parsed.boolOf(fieldActivated)
+	ids, activated := p.parsed.Text(methodspan.FieldIDs), p.parsed.Bool(methodspan.FieldActivated)
 	spanID := from.SpanID()
 	first := binary.BigEndian.Uint64(spanID[:])
 	for i, entry := range p.counts.entries {
@@ -155,12 +155,12 @@ func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 // away for want of a name.
 func (n *normalizer) expandedCounts(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
-	calls := r.wholeOf(fieldCalls)
+	calls := r.Whole(methodspan.FieldCalls)
 	switch {
-	case !r.seen.has(fieldCalls):
+	case !r.Seen.Has(methodspan.FieldCalls):
 		p.fault(countsAbsent, dropped)
 		return false
-	case !r.good.has(fieldCalls) || calls < 0:
+	case !r.Good.Has(methodspan.FieldCalls) || calls < 0:
 		p.fault(countsEntryInvalid, dropped)
 		return false
 	case calls > methodspan.MostMeasured:
@@ -169,7 +169,7 @@ func (n *normalizer) expandedCounts(span ptrace.Span, p *requestPass) bool {
 		return false
 	}
 	attributes := span.Attributes()
-	name := r.textOf(fieldFunction)
+	name := r.Text(methodspan.FieldFunction)
 	if name == "" {
 		if name = validUTF8(span.Name()); name == "" {
 			name = methodspan.Overflow

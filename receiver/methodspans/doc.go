@@ -4,7 +4,7 @@
 //
 // The path of a request: admission.Gate bounds the memory of decoding it.
 // intake.ConsumeTraces drops duplicate batches (batches.claim) and normalises
-// the rest (normalizer.normalize). Per span, parsedSpan.parse reads the
+// the rest (normalizer.normalize). Per span, methodspan.ParsedSpan reads the
 // attributes. The normalizer then expands the counts of a process into one span
 // per method (counts.go), writes the sampling probability of spans of other SDKs
 // (foreign.go), corrects or drops impossible values (call.go, aggregate.go,

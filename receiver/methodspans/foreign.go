@@ -24,7 +24,7 @@ type foreignScratch struct {
 	rules    rules   // of the service, in mode rules
 	spans    []foreignSpan
 	places   map[spanKey]int32 // of spans by their ids
-	normal   map[identity]string
+	normal   map[methodspan.Identity]string
 	methods  int // method spans
 	known    int // spans whose trace state says p
 	traces   []knownTrace
@@ -39,7 +39,7 @@ type foreignScratch struct {
 type foreignSpan struct {
 	span     ptrace.Span
 	method   bool
-	identity identity
+	identity methodspan.Identity
 	overflow bool    // beyond a bound
 	p        float64 // 0 = the span does not say
 	basis    basis
@@ -58,7 +58,7 @@ type spanKey struct {
 }
 
 func newForeignScratch() foreignScratch {
-	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string), traceAt: make(map[pcommon.TraceID]int32)}
+	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[methodspan.Identity]string), traceAt: make(map[pcommon.TraceID]int32)}
 }
 
 func (f *foreignScratch) release() {
@@ -106,7 +106,7 @@ func (n *normalizer) collectForeign(span ptrace.Span, p *requestPass) {
 			p.fault(notUTF8, corrected)
 			span.SetName(validUTF8(span.Name()))
 		}
-		f.identity, _ = p.parsed.identity(span, p.scope)
+		f.identity, _ = p.parsed.Identity(span, p.scope)
 		f.overflow = !n.hasPlace(f.identity, p)
 		p.foreign.methods++
 		f.p, says = p.statedProbability(span)
@@ -150,7 +150,7 @@ func (p *requestPass) validForeign(span ptrace.Span) bool {
 
 // acceptsForeign reports whether a span of another SDK is a method span by the mode.
 func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
-	id, ok := p.parsed.identity(span, p.scope)
+	id, ok := p.parsed.Identity(span, p.scope)
 	if !ok {
 		return false
 	}
@@ -158,7 +158,7 @@ func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
 	case ForeignAll:
 		return true
 	case ForeignCode:
-		return p.parsed.textOf(fieldFunction) != "" || p.parsed.textOf(fieldOldFunction) != ""
+		return p.parsed.Text(methodspan.FieldFunction) != "" || p.parsed.Text(methodspan.FieldOldFunction) != ""
 	case ForeignRules:
 		return p.foreign.rules.accepts(p.foreign.normalForm(id))
 	}
@@ -166,15 +166,11 @@ func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
 }
 
 // normalForm returns the name that callers have, worked out once per request.
-func (f *foreignScratch) normalForm(id identity) string {
+func (f *foreignScratch) normalForm(id methodspan.Identity) string {
 	if s, ok := f.normal[id]; ok {
 		return s
 	}
-	function := methodspan.Function{Class: id.class, Method: id.method}
-	if id.method == "" {
-		function = methodspan.ParseFunction(id.class)
-	}
-	s := function.Full()
+	s := id.Function().Full()
 	f.normal[id] = s
 	return s
 }

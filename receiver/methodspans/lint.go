@@ -148,14 +148,14 @@ func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace
 	span.CopyTo(scope.Spans().AppendEmpty())
 
 	l.pass.reset()
-	l.pass.parsed.parse(span.Attributes())
-	k := l.pass.parsed.kind()
+	l.pass.parsed.Parse(span.Attributes(), methodspan.AllFields)
+	k := kindOf(&l.pass.parsed)
 	l.normalizer.normalize(td, l.pass)
 	faults := l.pass.faults
 	after := ptrace.NewSpan() // as it leaves, empty if it does not
 	eachSpan(td, func(_ ptrace.ResourceSpans, _ ptrace.ScopeSpans, s ptrace.Span) { after = s })
 
-	l.pass.parsed.parse(span.Attributes())
+	l.pass.parsed.Parse(span.Attributes(), methodspan.AllFields)
 	for r := range reasonCount {
 		for o, n := range faults[r] {
 			if n == 0 || (r == batchUnnumbered || r == totalInvalid) && once[r] {
@@ -259,11 +259,11 @@ func shown(v pcommon.Value) string {
 // places returns the attributes and fields that a fault of a span is about: those that were
 // removed or changed because of it, or else the most likely one.
 func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string {
-	reading := &l.pass.parsed
+	parsed := &l.pass.parsed
 	var found []string
-	named := func(in func(name string, f field, reserved bool) bool) []string {
+	named := func(in func(name string, f methodspan.Field, reserved bool) bool) []string {
 		for name := range span.Attributes().All() {
-			f, reserved := fieldOf(name)
+			f, reserved := methodspan.FieldOf(name)
 			if in(name, f, reserved) && !slices.Contains(found, name) {
 				found = append(found, name)
 			}
@@ -276,18 +276,20 @@ func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string
 		for name := range span.Attributes().All() {
 			times[name]++
 		}
-		return named(func(name string, f field, _ bool) bool { return f != noField && times[name] > 1 })
+		return named(func(name string, f methodspan.Field, _ bool) bool { return f != methodspan.NoField && times[name] > 1 })
 	case attributeMisplaced:
 		if k == kindForeign {
-			return named(func(_ string, f field, reserved bool) bool {
-				return reserved && (f == noField || reading.claimed().has(f))
+			return named(func(_ string, f methodspan.Field, reserved bool) bool {
+				return reserved && (f == methodspan.NoField || claimedFields(parsed).Has(f))
 			})
 		}
-		return named(func(_ string, f field, _ bool) bool { return f != noField && reading.misplaced(k).has(f) })
+		return named(func(_ string, f methodspan.Field, _ bool) bool { return misplacedFields(parsed, k).Has(f) })
 	case valueInvalid:
-		return named(func(_ string, f field, _ bool) bool { return f != noField && reading.bad(k).has(f) })
+		return named(func(_ string, f methodspan.Field, _ bool) bool { return badFields(parsed, k).Has(f) })
 	case notUTF8:
-		if found = named(func(_ string, f field, _ bool) bool { return f != noField && reading.notUTF8.has(f) }); len(found) > 0 {
+		if found = named(func(_ string, f methodspan.Field, _ bool) bool {
+			return parsed.NotUTF8.Has(f)
+		}); len(found) > 0 {
 			return found
 		}
 		if !utf8.ValidString(span.Name()) {
@@ -295,8 +297,8 @@ func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string
 		}
 		return []string{methodspan.AttrCountsMethods}
 	case textTooLong:
-		if found = named(func(_ string, f field, _ bool) bool {
-			return f < firstWhole && len(reading.textOf(f)) > l.normalizer.limits.MaxNameLength
+		if found = named(func(_ string, f methodspan.Field, _ bool) bool {
+			return f.Type() == methodspan.TypeText && len(parsed.Text(f)) > l.normalizer.limits.MaxNameLength
 		}); len(found) > 0 {
 			return found
 		}
@@ -310,7 +312,7 @@ func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string
 		}
 	}
 	if r == processValueInvalid {
-		named(func(name string, _ field, _ bool) bool {
+		named(func(name string, _ methodspan.Field, _ bool) bool {
 			_, stayed := after.Attributes().Get(name)
 			return strings.HasPrefix(name, methodspan.AttrSDKPrefix) && !stayed
 		})
@@ -334,7 +336,7 @@ func (l *linter) wanted(r faultReason, k kind, span ptrace.Span, place string) s
 	case cpuExceedsWall:
 		wall := int64(span.EndTimestamp() - span.StartTimestamp())
 		if k == kindAggregate {
-			wall = l.pass.parsed.wholeOf(fieldWallSum)
+			wall = l.pass.parsed.Whole(methodspan.FieldWallSum)
 		}
 		return "at most the wall time, " + strconv.FormatInt(wall, 10) + " ns, within the tolerance of clocks"
 	case textTooLong:
@@ -349,18 +351,19 @@ func (l *linter) wanted(r faultReason, k kind, span ptrace.Span, place string) s
 		}
 		return "absent on a span of kind " + kindNames[k]
 	case valueInvalid:
-		f, _ := fieldOf(place)
-		switch {
-		case f < firstWhole:
+		f, _ := methodspan.FieldOf(place)
+		switch f.Type() {
+		case methodspan.TypeText:
 			return "a string"
-		case f < firstNumber:
+		case methodspan.TypeWhole:
 			return "a whole number"
-		case f < firstList:
+		case methodspan.TypeNumber:
 			return "a finite number"
-		case f < firstBool:
+		case methodspan.TypeList:
 			return "an array"
+		default:
+			return "a boolean"
 		}
-		return "a boolean"
 	}
 	return explanations[r].wanted
 }

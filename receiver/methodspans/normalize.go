@@ -48,7 +48,7 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 // requestPass is the scratch space of one request, used again for the next.
 type requestPass struct {
 	requestCounts
-	parsed parsedSpan
+	parsed methodspan.ParsedSpan
 	gone   []bool // by place in the scope: the span is removed at the end
 
 	peer    net.Addr      // the sender of the request; nil = not known
@@ -63,14 +63,12 @@ type requestPass struct {
 }
 
 func newRequestPass() *requestPass {
-	p := &requestPass{counts: newCountsScratch(), foreign: newForeignScratch()}
-	p.parsed.visit = p.parsed.visitAttribute
-	return p
+	return &requestPass{parsed: methodspan.ParsedSpan{CheckUTF8: true}, counts: newCountsScratch(), foreign: newForeignScratch()}
 }
 
 func (p *requestPass) reset() {
 	p.requestCounts = requestCounts{}
-	p.parsed.release()
+	p.parsed.Release()
 	p.peer, p.sender, p.service, p.caller, p.scope, p.numbers = nil, "", nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
@@ -130,8 +128,8 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *requestPass) {
 	anyGone := false
 	for i := range arrived {
 		span := spans.At(i)
-		p.parsed.parse(span.Attributes())
-		k := p.parsed.kind()
+		p.parsed.Parse(span.Attributes(), methodspan.AllFields)
+		k := kindOf(&p.parsed)
 		if k == kindForeign {
 			n.collectForeign(span, p)
 			continue
@@ -159,12 +157,12 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *requestPass) {
 	})
 }
 
-// kind classifies a span by corehour.kind; a span without it comes from another SDK.
-func (r *parsedSpan) kind() kind {
-	if !r.seen.has(fieldKind) {
+// kindOf classifies a span by corehour.kind; a span without it comes from another SDK.
+func kindOf(r *methodspan.ParsedSpan) kind {
+	if !r.Seen.Has(methodspan.FieldKind) {
 		return kindForeign
 	}
-	switch r.textOf(fieldKind) {
+	switch r.Text(methodspan.FieldKind) {
 	case methodspan.KindCall:
 		return kindCall
 	case methodspan.KindCounts:
@@ -240,26 +238,26 @@ func (n *normalizer) repairOrNow(span ptrace.Span, p *requestPass) {
 // has no name.
 func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
-	id, ok := r.identity(span, p.scope)
+	id, ok := r.Identity(span, p.scope)
 	if !ok {
 		p.fault(nameAbsent, dropped)
 		return false
 	}
 	// The spans of other SDKs, stamped by a receiver before this one, keep the
 	// older forms of a name.
-	basis := r.textOf(fieldBasis)
-	if r.textOf(fieldFunction) == "" && span.Name() != "" && (basis == "" || basis == methodspan.BasisExact) {
+	basis := r.Text(methodspan.FieldWeightBasis)
+	if r.Text(methodspan.FieldFunction) == "" && span.Name() != "" && (basis == "" || basis == methodspan.BasisExact) {
 		p.fault(nameAbsent, corrected)
-		id = identity{class: validUTF8(span.Name())}
-		span.Attributes().PutStr(methodspan.AttrFunction, id.class)
+		id = methodspan.Identity{Class: validUTF8(span.Name())}
+		span.Attributes().PutStr(methodspan.AttrFunction, id.Class)
 	}
 	if !n.hasPlace(id, p) {
 		span.Attributes().PutStr(methodspan.AttrFunction, methodspan.Overflow)
-		if id.method == "" {
+		if id.Method == "" {
 			span.SetName(methodspan.Overflow)
 		}
 	}
-	if caller := r.textOf(fieldCaller); caller != "" {
+	if caller := r.Text(methodspan.FieldCaller); caller != "" {
 		if bounded := n.boundCaller(caller, p); bounded != caller {
 			span.Attributes().PutStr(methodspan.AttrCaller, bounded)
 		}
@@ -267,30 +265,13 @@ func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 	return true
 }
 
-// identity is a method as a span spells it: class and method, or, with an empty
-// method, the fully qualified name in class.
-type identity struct{ class, method string }
-
-// identity returns the method of a span, as methodspan.IdentityOf does.
-func (r *parsedSpan) identity(span ptrace.Span, scope string) (identity, bool) {
-	switch {
-	case r.textOf(fieldFunction) != "":
-		return identity{class: r.text[fieldFunction]}, true
-	case r.textOf(fieldOldFunction) != "":
-		return identity{r.textOf(fieldOldNamespace), r.text[fieldOldFunction]}, true
-	case span.Name() != "":
-		return identity{scope, span.Name()}, true
-	}
-	return identity{}, false
-}
-
 // hasPlace reports whether a method is within the bounds. The one that stands for
 // all others always is.
-func (n *normalizer) hasPlace(id identity, p *requestPass) bool {
-	if id == (identity{class: methodspan.Overflow}) {
+func (n *normalizer) hasPlace(id methodspan.Identity, p *requestPass) bool {
+	if id == (methodspan.Identity{Class: methodspan.Overflow}) {
 		return true
 	}
-	if len(id.class)+len(id.method) > n.limits.MaxNameLength {
+	if len(id.Class)+len(id.Method) > n.limits.MaxNameLength {
 		p.fault(textTooLong, corrected)
 		return false
 	}
@@ -303,7 +284,7 @@ func (n *normalizer) hasPlace(id identity, p *requestPass) bool {
 
 // boundMethod returns the name, or Overflow where a bound is exceeded.
 func (n *normalizer) boundMethod(name string, p *requestPass) string {
-	if n.hasPlace(identity{class: name}, p) {
+	if n.hasPlace(methodspan.Identity{Class: name}, p) {
 		return name
 	}
 	return methodspan.Overflow

@@ -93,7 +93,7 @@ func (p *requestPass) possibleSums(span ptrace.Span, measured int64) bool {
 	case measured > methodspan.MostMeasured || float64(measured) > lasted*methodspan.MostCores:
 		p.fault(measuredImpossible, dropped)
 		return false
-	case p.parsed.wholeOf(fieldWallSum) > methodspan.MostTime, float64(p.parsed.wholeOf(fieldWallSum)) > float64(measured)*longest:
+	case p.parsed.Whole(methodspan.FieldWallSum) > methodspan.MostTime, float64(p.parsed.Whole(methodspan.FieldWallSum)) > float64(measured)*longest:
 		p.fault(wallExceedsAge, dropped)
 		return false
 	}
@@ -102,7 +102,7 @@ func (p *requestPass) possibleSums(span ptrace.Span, measured int64) bool {
 
 // possibleCPU reports whether a process can have used so much CPU time in an interval.
 func (p *requestPass) possibleCPU(span ptrace.Span, cpu int64) bool {
-	cores := p.parsed.numberOf(fieldHostCores)
+	cores := p.parsed.Number(methodspan.FieldHostCores)
 	if cores <= 0 {
 		cores = methodspan.MostCores
 	}

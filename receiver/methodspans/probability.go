@@ -40,7 +40,7 @@ func (p *requestPass) thresholdOf(span ptrace.Span) (probability float64, ok boo
 // callProbability settles corehour.p of a call: th stands for all stages, so a
 // lower one replaces it. False if nothing tells p: then the call has no weight.
 func (p *requestPass) callProbability(span ptrace.Span) bool {
-	probability := p.parsed.numberOf(fieldP)
+	probability := p.parsed.Number(methodspan.FieldP)
 	threshold, hasThreshold := p.thresholdOf(span)
 	switch {
 	case !validProbability(probability):
@@ -62,7 +62,7 @@ func (p *requestPass) callProbability(span ptrace.Span) bool {
 // th:0, whatever its p, so another th is a stage of its own; composed, it is
 // set to 0 again, lest the next reader compose it twice.
 func (p *requestPass) aggregateProbability(span ptrace.Span) bool {
-	probability := p.parsed.numberOf(fieldP)
+	probability := p.parsed.Number(methodspan.FieldP)
 	if !validProbability(probability) {
 		p.fault(pInvalid, dropped)
 		return false

@@ -17,18 +17,18 @@ func (n *normalizer) process(span ptrace.Span, p *requestPass) {
 	p.noticeThinning(span)
 	r := &p.parsed
 	attributes := span.Attributes()
-	bad := fields(0)
-	check := func(f field, ok bool) {
-		if r.seen.has(f) && !ok {
+	bad := methodspan.Fields(0)
+	check := func(f methodspan.Field, ok bool) {
+		if r.Seen.Has(f) && !ok {
 			p.fault(processValueInvalid, corrected)
-			bad |= setOf(f)
+			bad |= methodspan.FieldsOf(f)
 		}
 	}
-	for _, f := range [...]field{fieldCores, fieldHostCores, fieldCPULimit} {
-		check(f, r.good.has(f) && r.numberOf(f) > 0 && r.numberOf(f) <= methodspan.MostCores)
+	for _, f := range [...]methodspan.Field{methodspan.FieldCores, methodspan.FieldHostCores, methodspan.FieldCPULimit} {
+		check(f, r.Good.Has(f) && r.Number(f) > 0 && r.Number(f) <= methodspan.MostCores)
 	}
-	check(fieldRSS, r.good.has(fieldRSS) && r.wholeOf(fieldRSS) >= 0)
-	check(fieldFinal, r.good.has(fieldFinal))
+	check(methodspan.FieldRSS, r.Good.Has(methodspan.FieldRSS) && r.Whole(methodspan.FieldRSS) >= 0)
+	check(methodspan.FieldFinal, r.Good.Has(methodspan.FieldFinal))
 	if bad != 0 {
 		p.remove(attributes, bad)
 	}
@@ -50,18 +50,18 @@ func (n *normalizer) process(span ptrace.Span, p *requestPass) {
 func (p *requestPass) processCPU(span ptrace.Span) {
 	r := &p.parsed
 	attributes := span.Attributes()
-	if !r.seen.has(fieldCPUTime) {
+	if !r.Seen.Has(methodspan.FieldCPUTime) {
 		return
 	}
-	state := r.textOf(fieldCPUState)
+	state := r.Text(methodspan.FieldCPUState)
 	switch {
-	case !r.good.has(fieldCPUTime) || r.wholeOf(fieldCPUTime) < 0:
+	case !r.Good.Has(methodspan.FieldCPUTime) || r.Whole(methodspan.FieldCPUTime) < 0:
 		p.fault(cpuTimeInvalid, corrected)
 		state = methodspan.CPUUntrusted
-	case !p.possibleCPU(span, r.wholeOf(fieldCPUTime)):
+	case !p.possibleCPU(span, r.Whole(methodspan.FieldCPUTime)):
 		p.fault(cpuExceedsWall, corrected)
 		state = methodspan.CPUUntrusted
-	case r.seen.has(fieldCPUState) && state != methodspan.CPUExact:
+	case r.Seen.Has(methodspan.FieldCPUState) && state != methodspan.CPUExact:
 		p.fault(cpuStateMismatch, corrected)
 		if !knownCPUState(state) {
 			state = methodspan.CPUUntrusted
@@ -69,6 +69,6 @@ func (p *requestPass) processCPU(span ptrace.Span) {
 	default:
 		return
 	}
-	p.remove(attributes, setOf(fieldCPUTime))
+	p.remove(attributes, methodspan.FieldsOf(methodspan.FieldCPUTime))
 	attributes.PutStr(methodspan.AttrCPUState, state)
 }

@@ -14,12 +14,12 @@ import (
 // statedProbability returns the probability that a span of another SDK states in
 // corehour.p, composed with its threshold. False where it states none.
 func (p *requestPass) statedProbability(span ptrace.Span) (float64, bool) {
-	if !p.parsed.seen.has(fieldP) {
+	if !p.parsed.Seen.Has(methodspan.FieldP) {
 		return 0, false
 	}
-	if !validProbability(p.parsed.numberOf(fieldP)) {
+	if !validProbability(p.parsed.Number(methodspan.FieldP)) {
 		p.fault(pInvalid, corrected)
-		p.remove(span.Attributes(), setOf(fieldP))
+		p.remove(span.Attributes(), methodspan.FieldsOf(methodspan.FieldP))
 		return 0, false
 	}
 	p.callProbability(span)
@@ -29,7 +29,7 @@ func (p *requestPass) statedProbability(span ptrace.Span) (float64, bool) {
 
 // statedCPU makes the CPU time that a span of another SDK states true or absent.
 func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *requestPass) {
-	if p.parsed.seen&stated == 0 {
+	if p.parsed.Seen&stated == 0 {
 		return
 	}
 	p.completeCPU(span)
@@ -40,13 +40,11 @@ func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *requestPass) {
 // all that it records, or an equal share, which weights by calls take out again.
 func (p *requestPass) completeCPU(span ptrace.Span) {
 	r := &p.parsed
-	if !r.seen.has(fieldCPUTime) || r.seen.has(fieldCPUP) {
+	if !r.Seen.Has(methodspan.FieldCPUTime) || r.Seen.Has(methodspan.FieldCPUP) {
 		return
 	}
 	span.Attributes().PutDouble(methodspan.AttrCPUP, 1)
-	r.seen |= setOf(fieldCPUP)
-	r.good |= setOf(fieldCPUP)
-	r.number[fieldCPUP-firstNumber] = 1
+	r.SetNumber(methodspan.FieldCPUP, 1)
 }
 
 // numbering is what is known of the batch numbers and the counts of a resource.
@@ -67,7 +65,7 @@ func (n *numbering) begin(scope pcommon.InstrumentationScope) {
 // one does not, its counts are in the same request or came from its service within the
 // last hours; to take its measurements for uncounted ones would count its calls twice.
 func (p *requestPass) uncounted(k kind) bool {
-	if p.parsed.seen.has(fieldBasis) {
+	if p.parsed.Seen.Has(methodspan.FieldWeightBasis) {
 		return false
 	}
 	period := p.service.methods.period
