@@ -18,7 +18,7 @@ TEST    := $(GO) test -vet=off
 # Long tests of the command and of queries that are skipped with the race detector.
 UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped|TestNoNumberEndsAStatementForBigQuery|TestSumsBesideRowsSayWhatRowsSay|TestWhereCallsAreCountedAndTimed|TestRollupOfRandomRows|TestTotalsAtEveryArrival
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
-ARITHMETIC := regression/judge regression/stats
+ARITHMETIC := regression/compare/evidence regression/stats
 SIMULATIONS := ./test/sim/... ./test/bench/verdicts ./processor/adaptivesampler/internal/decide/sim/...
 # Tests of the SDK that do nothing with the race detector: it allocates and costs time.
 UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate|TestCountedCallsOutOfTheCaches

@@ -11,7 +11,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/comparison"
+	"github.com/corehour/corehour/regression/compare/findings"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
@@ -71,7 +71,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "alerts.jsonl")
-	raised := decoded[comparison.Findings](t, ask("regress", "--alerts", file)...).Alerts
+	raised := decoded[findings.Findings](t, ask("regress", "--alerts", file)...).Alerts
 	if len(raised) != 1 || raised[0].USDPerDay == nil {
 		t.Fatalf("%+v", raised)
 	}
@@ -114,7 +114,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 	}
 
 	// By the threshold it is the same definition.
-	for _, a := range decoded[comparison.Findings](t, ask("regress", "--method", "threshold")...).Alerts {
+	for _, a := range decoded[findings.Findings](t, ask("regress", "--method", "threshold")...).Alerts {
 		if want := *byVersion.SelfUSDPerDay * (a.Head - a.Base) / a.Head; a.Method == "Rate" && (a.USDPerDay == nil || !near(*a.USDPerDay, want)) {
 			t.Errorf("by threshold: %+v, want $%v", a, want)
 		}
@@ -125,7 +125,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
-	raised := decoded[comparison.Findings](t, "regress", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-10 11:00").Alerts
+	raised := decoded[findings.Findings](t, "regress", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-10 11:00").Alerts
 	line := rateIn(decoded[cost.Table](t, "cost", "--by", "method,version", "--warehouse", root, "--from", "2026-03-10 09:30", "--to", "2026-03-10 11:00").Groups, "1.10.0")
 	if len(raised) != 1 || raised[0].USDPerDay == nil || line == nil {
 		t.Fatalf("%+v %+v", raised, line)

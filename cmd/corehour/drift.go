@@ -54,7 +54,7 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 		}
 		return d.print(found, stdout)
 	}
-	return d.evaluateServices(ctx, stdout, stderr, func(ctx context.Context) (findings, error) { return d.evaluateWarehouse(ctx) })
+	return d.evaluateServices(ctx, stdout, stderr, func(ctx context.Context) (evaluationResult, error) { return d.evaluateWarehouse(ctx) })
 }
 
 func (d *driftFlags) check() error {

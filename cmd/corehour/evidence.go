@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/pairs"
 )
 
 // evidenceFlags are how time is divided where versions are compared.
@@ -19,10 +19,10 @@ func (e *evidenceFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&e.bucket, "slot", "", "`duration` of a time bucket (by evidence; default: 1m, shorter if the run is short)")
 }
 
-func (e *evidenceFlags) check(f *pflag.FlagSet, o *verdict.Options) error {
+func (e *evidenceFlags) check(f *pflag.FlagSet, o *pairs.Options) error {
 	var errs []error
 	var err error
-	if o.WarmUp = judge.Learn; e.warmUp != "" {
+	if o.WarmUp = evidence.Learn; e.warmUp != "" {
 		errs = append(errs, e.checkWarmUp(o))
 	}
 	if given(f, "slot") {
@@ -34,7 +34,7 @@ func (e *evidenceFlags) check(f *pflag.FlagSet, o *verdict.Options) error {
 	return errors.Join(errs...)
 }
 
-func (e *evidenceFlags) checkWarmUp(o *verdict.Options) (err error) {
+func (e *evidenceFlags) checkWarmUp(o *pairs.Options) (err error) {
 	o.WarmUp, err = parseSpan("--warm-up", e.warmUp)
 	return err
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/explain"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // explainFlags are the flags of explain in addition to the common ones.
 type explainFlags struct {
 	*common
 	collector, version, method string
-	options                    verdict.Options
+	options                    pairs.Options
 	times                      evidenceFlags
 	delivery                   deliverFlags
 }
@@ -97,7 +97,7 @@ func (e *explainFlags) check() error {
 	if e.out == output.CSV {
 		faults = append(faults, fmt.Errorf("--format: want text, json or markdown, found %q", e.format))
 	}
-	e.options.Limits = verdict.EvidenceRule{}.Default()
+	e.options.Limits = pairs.EvidenceRule{}.Default()
 	faults = append(faults, e.times.check(e.flags, &e.options))
 	if e.collector != "" {
 		if e.filter.Service == "" {

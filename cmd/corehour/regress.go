@@ -10,16 +10,16 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert/rules"
-	"github.com/corehour/corehour/regression/comparison"
-	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/regression/compare/findings"
+	"github.com/corehour/corehour/regression/compare/pairs"
 )
 
 // regressFlags are the flags of regress in addition to those of evaluations.
 type regressFlags struct {
 	evaluationFlags
-	options verdict.Options
+	options pairs.Options
 	method  string // names the rule
-	rule    verdict.Rule
+	rule    pairs.Rule
 	limits  string // file of thresholds
 	times   evidenceFlags
 }
@@ -39,7 +39,7 @@ alerts. See docs/guides/regression.md, docs/background/statistics.md and docs/gu
 		Annotations: exits("0 no regression\n1 a regression\n2 failed\n3 not enough data, or one version only"),
 	}
 	r := &regressFlags{evaluationFlags: evaluationFlags{common: newCommon(cmd, "7d")}}
-	r.options.Remembered = new(verdict.Remembered)
+	r.options.Remembered = new(pairs.Remembered)
 	r.declareRule(cmd)
 	r.declare("an alert")
 	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
@@ -47,7 +47,7 @@ alerts. See docs/guides/regression.md, docs/background/statistics.md and docs/gu
 		if err := r.checkFlags(r.noArguments, r.checkRule, func() error { return errors.Join(r.top.check(r.flags), r.every.check(r.common)) }); err != nil {
 			return exitFailed, err
 		}
-		return r.evaluateServices(ctx, stdout, stderr, func(ctx context.Context) (findings, error) { return r.evaluate(ctx) })
+		return r.evaluateServices(ctx, stdout, stderr, func(ctx context.Context) (evaluationResult, error) { return r.evaluate(ctx) })
 	})
 }
 
@@ -57,13 +57,13 @@ func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
 	r.declareMetric(cmd, "cpu where both versions have it of the method, else wall")
-	f.StringVar(&r.method, "method", verdict.EvidenceRule{}.Name(), "evidence (e-values, see docs/background/statistics.md) or threshold (percent and an interval)")
+	f.StringVar(&r.method, "method", pairs.EvidenceRule{}.Name(), "evidence (e-values, see docs/background/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both versions must have (default: 30 by evidence, 100 by threshold)")
 	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")
 	r.times.declare(f)
 	r.completeVersions(cmd, "base", "head")
-	completeFlag(cmd, "method", cobra.FixedCompletions([]string{verdict.EvidenceRule{}.Name(), verdict.ThresholdRule{}.Name()}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "method", cobra.FixedCompletions([]string{pairs.EvidenceRule{}.Name(), pairs.ThresholdRule{}.Name()}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (r *regressFlags) checkRule() error {
@@ -82,16 +82,16 @@ func (r *regressFlags) checkRule() error {
 
 // checkMethod chooses the rule, and sets and checks what depends on it.
 func (r *regressFlags) checkMethod() error {
-	r.rule = verdict.ThresholdRule{} // unless it is the other
+	r.rule = pairs.ThresholdRule{} // unless it is the other
 	var errs []error
 	switch r.method {
-	case verdict.EvidenceRule{}.Name():
-		r.rule = verdict.EvidenceRule{}
+	case pairs.EvidenceRule{}.Name():
+		r.rule = pairs.EvidenceRule{}
 		errs = append(errs, r.times.check(r.flags, &r.options))
 		if r.limits != "" {
 			errs = append(errs, errors.New("--thresholds: has no effect without --method threshold: leave it out"))
 		}
-	case verdict.ThresholdRule{}.Name():
+	case pairs.ThresholdRule{}.Name():
 		if given(r.flags, "slot") {
 			errs = append(errs, errors.New("--slot: has no effect with --method threshold: leave one of them out"))
 		}
@@ -111,7 +111,7 @@ func (r *regressFlags) checkMethod() error {
 }
 
 // evaluate opens the newest commit of the warehouse and compares.
-func (r *regressFlags) evaluate(ctx context.Context) (*comparison.Findings, error) {
+func (r *regressFlags) evaluate(ctx context.Context) (*findings.Findings, error) {
 	w, err := r.open(ctx, r.window)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (r *regressFlags) evaluate(ctx context.Context) (*comparison.Findings, erro
 	}
 	o := r.options
 	o.AsOf = now()
-	found, err := comparison.Evaluate(ctx, w, r.filter, r.rule, o)
+	found, err := findings.Evaluate(ctx, w, r.filter, r.rule, o)
 	if err == nil && found == nil {
 		err = r.nothing(ctx, w)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/durable"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/report"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // reportFlags are the flags of report in addition to the common ones.
@@ -37,8 +37,8 @@ call is stored. HTML is one file that needs no other file and no network. See do
 	}
 	c := newCommon(cmd, "24h")
 	c.alsoHTML()
-	rule := verdict.EvidenceRule{}
-	r := &reportFlags{common: c, options: report.Options{Rule: rule, Verdict: verdict.Options{Limits: rule.Default()}}}
+	rule := pairs.EvidenceRule{}
+	r := &reportFlags{common: c, options: report.Options{Rule: rule, Verdict: pairs.Options{Limits: rule.Default()}}}
 	o := &r.options
 	c.flags.StringVar(&r.file, "output", "", "`file` to write, replaced in one step (default: standard output)")
 	groupFlags(c.flags, outputFlags, "output")

@@ -13,12 +13,16 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/comparison"
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/findings"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/query"
+<<<<<<< HEAD
 	"github.com/corehour/corehour/regression/verdict"
 	"github.com/corehour/corehour/test/deploygen"
 	"github.com/corehour/corehour/test/deploygen/rows"
+=======
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	"github.com/corehour/corehour/test/fixture"
 )
 
@@ -157,16 +161,16 @@ func (s *callTree) run(p *fixture.Process, rng *rand.Rand, level []float64) (ite
 // answer is what the command says of a warehouse with one service.
 type answer struct {
 	code  int
-	found comparison.Findings
-	*verdict.Comparison
-	lines map[string]*verdict.Line
+	found findings.Findings
+	*pairs.Comparison
+	lines map[string]*pairs.Line
 }
 
 // asked runs the command at the end of the records.
 func asked(t *testing.T, root string) answer {
 	t.Helper()
 	r := corehour("regress", "--warehouse", root, "--format", "json")
-	a := answer{code: r.code, lines: map[string]*verdict.Line{}}
+	a := answer{code: r.code, lines: map[string]*pairs.Line{}}
 	if err := json.Unmarshal([]byte(r.stdout), &a.found); err != nil || len(a.found.Comparisons) != 1 {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -185,18 +189,18 @@ func asked(t *testing.T, root string) answer {
 // print logs the truth next to the answer.
 func (a *answer) print(t *testing.T, truths map[string]trueChange) {
 	t.Helper()
-	part := func(p *verdict.Part) string {
+	part := func(p *pairs.Part) string {
 		if p == nil {
 			return "-"
 		}
 		return fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", p.Percent, p.Interval[0], p.Interval[1])
 	}
-	say := func(l *verdict.Line) string {
+	say := func(l *pairs.Line) string {
 		change := "-"
 		if l.ChangePercent != nil {
 			change = fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1])
 		}
-		return fmt.Sprintf("%s, %s %s %s, measured %s, inclusive %s, taken off %s", comparison.StateNames[l.State], l.Metric, l.Basis, change, part(l.Measured), part(l.Inclusive), part(l.Common))
+		return fmt.Sprintf("%s, %s %s %s, measured %s, inclusive %s, taken off %s", findings.StateNames[l.State], l.Metric, l.Basis, change, part(l.Measured), part(l.Inclusive), part(l.Common))
 	}
 	for i := range a.Methods {
 		l := &a.Methods[i]
@@ -264,7 +268,7 @@ func TestChainNamesItsLeaf(t *testing.T) {
 					if l.Basis != "own" || l.ChangePercent == nil || l.Inclusive == nil || l.Measured == nil {
 						t.Fatalf("seed %d: %+v", seed, l)
 					}
-					if full != leaf && l.State != judge.Explained {
+					if full != leaf && l.State != evidence.Explained {
 						t.Errorf("seed %d: %s is %s", seed, full, l.State)
 					}
 					if wrongSide(*l.Interval, x.own) || l.Inclusive.Interval[0] <= 0 || x.own == 0 && !covers(*l.Interval, 0) && math.Abs(*l.ChangePercent) > 3 {
@@ -338,7 +342,7 @@ func TestStockInstrumentation(t *testing.T) {
 			if math.Abs(l.Measured.Percent-x.measuredOwn) > 6 && x.own == 0 || !covers(*l.Interval, x.own) {
 				t.Errorf("seed %d: %s: %+v %v, truth %+v", seed, full, *l.Measured, *l.Interval, x)
 			}
-			if changed := x.own > 0; changed != (l.State == judge.Regressed || l.State == judge.Undecided) || changed && l.Interval[1] < 50 || l.State == judge.Moved {
+			if changed := x.own > 0; changed != (l.State == evidence.Regressed || l.State == evidence.Undecided) || changed && l.Interval[1] < 50 || l.State == evidence.Moved {
 				t.Errorf("seed %d: %s is %s, %v", seed, full, l.State, *l.Interval)
 			}
 		}
@@ -367,7 +371,7 @@ func TestFewProcesses(t *testing.T) {
 			if l.Interval == nil || !covers(*l.Interval, x.own) && full == changed || x.own == 0 && !covers(*l.Interval, 0) && math.Abs(*l.ChangePercent) > 3 {
 				t.Errorf("seed %d: %s: truth %+.1f%%, said %+v", seed, full, x.own, l)
 			}
-			if l.State == judge.Moved || (full == changed) != (l.State == judge.Regressed || l.State == judge.Undecided) {
+			if l.State == evidence.Moved || (full == changed) != (l.State == evidence.Regressed || l.State == evidence.Undecided) {
 				t.Errorf("seed %d: %s is %s", seed, full, l.State)
 			}
 		}
@@ -436,7 +440,7 @@ func TestEverythingTenTimes(t *testing.T) {
 				t.Errorf("spreads: %+v", s)
 			}
 			for full, l := range a.lines {
-				if l.Measured == nil || !about(l.Measured.Percent) || l.Common != nil || l.State == judge.Moved || l.State == judge.NotProven {
+				if l.Measured == nil || !about(l.Measured.Percent) || l.Common != nil || l.State == evidence.Moved || l.State == evidence.NotProven {
 					t.Errorf("%s: %+v", full, l)
 				}
 				if !about(inPercent(l.HeadNSPerCall/l.BaseNSPerCall)) || l.HeadNSPerCall < 7e6 || l.HeadNSPerCall > 13e6 {
@@ -545,7 +549,7 @@ func TestRareExpensiveCalls(t *testing.T) {
 		})
 		plain := sum[1] / n[1] * n[0] / sum[0]
 		t.Logf("seed %d: truth own %+.1f%%, as drawn %+.1f%%, mean of the records %+.1f%% | said %s %+.1f%% (%+.1f%% to %+.1f%%), measured %+.1f%%",
-			seed, x.own, x.measuredOwn, inPercent(plain), comparison.StateNames[l.State], *l.ChangePercent, l.Interval[0], l.Interval[1], l.Measured.Percent)
+			seed, x.own, x.measuredOwn, inPercent(plain), findings.StateNames[l.State], *l.ChangePercent, l.Interval[0], l.Interval[1], l.Measured.Percent)
 		if ratio := (1 + l.Measured.Percent/100) / plain; ratio < 0.97 || ratio > 1.03 {
 			t.Errorf("seed %d: measured %+.1f%%, the records' means differ by %+.1f%%", seed, l.Measured.Percent, inPercent(plain))
 		}
@@ -607,7 +611,7 @@ func TestSampleOfScenes(t *testing.T) {
 					if l.Basis == "inclusive" {
 						change = x.inclusive
 					}
-					if l.Interval != nil && wrongSide(*l.Interval, change) || l.State == judge.Moved && x.own == 0 {
+					if l.Interval != nil && wrongSide(*l.Interval, change) || l.State == evidence.Moved && x.own == 0 {
 						t.Errorf("%s: truth %+.1f%%, said %s %v", full, change, l.State, *l.Interval)
 					}
 				}

@@ -52,7 +52,7 @@ func (e *everyFlag) check(c *common) error {
 // while.
 type watcher struct {
 	*evaluationFlags
-	evaluate       func(context.Context) (findings, error)
+	evaluate       func(context.Context) (evaluationResult, error)
 	stdout, stderr io.Writer
 }
 

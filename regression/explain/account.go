@@ -9,13 +9,13 @@ import (
 
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/state"
-	"github.com/corehour/corehour/regression/comparison"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/findings"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
-	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // Account is what the warehouse knows of one method of a service in one environment.
@@ -40,15 +40,15 @@ type Account struct {
 
 // Verdict is the line of a method in a comparison, and how it was decided.
 type Verdict struct {
-	verdict.Line
-	BaseVersion string           `json:"base_version"`
-	HeadVersion string           `json:"head_version"`
-	ChosenBy    verdict.BaseRule `json:"chosen_by"`
-	Metric      query.Metric     `json:"metric"`
-	Compared    string           `json:"compared"`
-	AlertIDs    []string         `json:"alert_ids"`
-	Alerts      []named          `json:"alerts"`
-	judge.Trace
+	pairs.Line
+	BaseVersion string         `json:"base_version"`
+	HeadVersion string         `json:"head_version"`
+	ChosenBy    pairs.BaseRule `json:"chosen_by"`
+	Metric      query.Metric   `json:"metric"`
+	Compared    string         `json:"compared"`
+	AlertIDs    []string       `json:"alert_ids"`
+	Alerts      []named        `json:"alerts"`
+	evidence.Trace
 	Warnings []string `json:"comparison_warnings"`
 }
 
@@ -82,7 +82,7 @@ type Options struct {
 	Filter  query.Filter
 	Zone    *time.Location // of times that are shown
 	Now     time.Time
-	Verdict verdict.Options
+	Verdict pairs.Options
 	// Alerts has the state of alerts and what is muted. Nothing is sent.
 	Alerts *delivery.Dispatcher
 	// Open opens the warehouse for a window.
@@ -164,14 +164,14 @@ func (a *Account) judge(ctx context.Context, o Options) error {
 }
 
 // compare compares the versions of the service.
-func (o *Options) compare(ctx context.Context) (*comparison.Findings, error) {
+func (o *Options) compare(ctx context.Context) (*findings.Findings, error) {
 	w, err := o.Open(ctx, o.Window)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
 	o.Verdict.AsOf = o.Now
-	found, err := comparison.Evaluate(ctx, w, o.Filter, verdict.EvidenceRule{}, o.Verdict)
+	found, err := findings.Evaluate(ctx, w, o.Filter, pairs.EvidenceRule{}, o.Verdict)
 	if err == nil && found == nil {
 		err = w.Nothing(ctx, o.Filter, o.Window, o.Zone)
 	}
@@ -179,7 +179,7 @@ func (o *Options) compare(ctx context.Context) (*comparison.Findings, error) {
 }
 
 // compared finds the method in the newest comparison.
-func (a *Account) compared(found *comparison.Findings) {
+func (a *Account) compared(found *findings.Findings) {
 	for _, s := range found.NotCompared {
 		if s.Service == a.Service {
 			a.NoVerdict = s.Reason

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/comparison"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/findings"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
-	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -29,11 +29,11 @@ func (a *Account) addTables(d *output.Document, zone *time.Location) {
 	if a.Verdict == nil {
 		return
 	}
-	var c output.Columns[judge.Predicate]
-	c.Name("condition", func(p *judge.Predicate) string { return p.Name })
-	c.Column("wanted", func(p *judge.Predicate) output.Cell { return output.Prose(p.Want) })
-	c.Column("found", func(p *judge.Predicate) output.Cell { return output.Prose(p.Found) })
-	c.Name("holds", func(p *judge.Predicate) string {
+	var c output.Columns[evidence.Predicate]
+	c.Name("condition", func(p *evidence.Predicate) string { return p.Name })
+	c.Column("wanted", func(p *evidence.Predicate) output.Cell { return output.Prose(p.Want) })
+	c.Column("found", func(p *evidence.Predicate) output.Cell { return output.Prose(p.Found) })
+	c.Name("holds", func(p *evidence.Predicate) string {
 		if p.Holds == nil {
 			return output.Unknown
 		}
@@ -129,7 +129,7 @@ func (a *Account) verdicts(row func(what, value string)) {
 		return
 	}
 	row("compared", fmt.Sprintf("version %s with %s (%s) by %s time: %s", v.HeadVersion, v.BaseVersion, v.ChosenBy, v.Metric, v.Compared))
-	row("verdict", comparison.StateNames[v.State])
+	row("verdict", findings.StateNames[v.State])
 	row("why", v.Decided)
 	if v.Measured != nil {
 		row("measured change", v.Measured.String())

@@ -11,13 +11,13 @@ import (
 
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // Bounds of a chart: a reader does not look at more, and a browser should not
@@ -40,8 +40,8 @@ type Options struct {
 	// Top bounds the lines of each part of the page, and the trees; 0 = all.
 	Top     int
 	Methods int // looked at closely: those that were raised, then those that cost most
-	Rule    verdict.Rule
-	Verdict verdict.Options
+	Rule    pairs.Rule
+	Verdict pairs.Options
 	// Notices, if not nil, is given what a warehouse that is not here will cost and what
 	// is waited for, a line each.
 	Notices io.Writer
@@ -166,24 +166,24 @@ func (r *Report) cut() {
 }
 
 func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, runs []query.Run) error {
-	pairs, skips, err := verdict.Pairs(runs, o.Verdict.Base, o.Verdict.Head)
+	chosen, skips, err := pairs.Choose(runs, o.Verdict.Base, o.Verdict.Head)
 	if err != nil {
 		return err
 	}
 	o.Verdict.AsOf = o.Now
-	comparisons, few, err := o.Rule.Compare(ctx, w, o.Filter, pairs, o.Verdict)
+	comparisons, few, err := o.Rule.Compare(ctx, w, o.Filter, chosen, o.Verdict)
 	if err != nil {
 		return err
 	}
 	skips = append(skips, few...)
-	byRecords := func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) }
+	byRecords := func(a, b pairs.Skip) int { return cmp.Compare(b.Records, a.Records) }
 	skips, left := output.Most(skips, o.Top, byRecords)
 	for _, s := range skips {
 		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
 	r.UntoldLeft = len(left)
 	r.Alerts, r.Compared = []alert.Alert{}, []Compared{}
-	shown, more := output.Most(comparisons, o.Top, verdict.AlertsFirst)
+	shown, more := output.Most(comparisons, o.Top, pairs.AlertsFirst)
 	r.ComparedLeft = len(more)
 	for _, c := range shown {
 		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
@@ -208,7 +208,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 				MethodName:  query.MethodName{Service: c.Service, Class: l.Class, Method: l.Method},
 				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: string(l.Metric), State: string(l.State),
 				ChangePercent: *l.ChangePercent, Interval: *l.Interval, BaseRecords: l.BaseRecords, HeadRecords: l.HeadRecords,
-				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == judge.Regressed,
+				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == evidence.Regressed,
 			})
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // Report is the content of the page, whatever it is written as.
@@ -80,9 +80,9 @@ type Wall struct {
 // Compared is two versions of a service, and by which rule they are base and head.
 type Compared struct {
 	query.Service
-	BaseVersion string           `json:"base_version"`
-	HeadVersion string           `json:"head_version"`
-	ChosenBy    verdict.BaseRule `json:"chosen_by"`
+	BaseVersion string         `json:"base_version"`
+	HeadVersion string         `json:"head_version"`
+	ChosenBy    pairs.BaseRule `json:"chosen_by"`
 }
 
 // Move is a method that two versions differ in.
@@ -96,12 +96,12 @@ type Move struct {
 	Interval      [2]float64 `json:"interval"`
 	// Measured is what the processes measured, Common the part of it that was taken off
 	// and why; by evidence only.
-	Measured     *verdict.Part `json:"measured_change"`
-	Common       *verdict.Part `json:"common_part"`
-	CommonReason string        `json:"common_reason"`
-	BaseRecords  int64         `json:"base_records"`
-	HeadRecords  int64         `json:"head_records"`
-	Proven       bool          `json:"proven"` // raised by the verdict; all others print ~
+	Measured     *pairs.Part `json:"measured_change"`
+	Common       *pairs.Part `json:"common_part"`
+	CommonReason string      `json:"common_reason"`
+	BaseRecords  int64       `json:"base_records"`
+	HeadRecords  int64       `json:"head_records"`
+	Proven       bool        `json:"proven"` // raised by the verdict; all others print ~
 }
 
 // Method is one method looked at closely.

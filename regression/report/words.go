@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -87,14 +87,14 @@ func (m Move) change() string {
 	switch {
 	case m.Proven:
 		return output.Change(m.ChangePercent)
-	case m.State == string(judge.Explained):
+	case m.State == string(evidence.Explained):
 		if m.Measured == nil { // by threshold it is the inclusive change
 			return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
 		}
 		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", m.ChangePercent)
-	case m.State == string(judge.WithService):
+	case m.State == string(evidence.WithService):
 		return fmt.Sprintf("%+.1f%% as the service", m.ChangePercent)
-	case m.State == string(judge.Undecided):
+	case m.State == string(evidence.Undecided):
 		return fmt.Sprintf("%+.1f%%, not enough data", m.ChangePercent)
 	}
 	return fmt.Sprintf("~ %+.1f%%", m.ChangePercent)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
 // Plan says what deployments to draw.
@@ -18,14 +18,14 @@ type Plan struct {
 	Uniform float64
 	// Overlap says how the versions lie in time. Where they do not overlap, all
 	// instances are replaced at once.
-	Overlap judge.Overlap
+	Overlap evidence.Overlap
 	// Samples also draws records for tests that need them.
 	Samples bool
 }
 
 // Deployment is one that was drawn: the truth, and what is known of it.
 type Deployment struct {
-	judge.Deployment
+	evidence.Deployment
 	Truth []Method
 	// Totals are by method, side and bucket, of all records, warm or not.
 	Totals [][2][Looks]Total
@@ -53,15 +53,15 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 	r := source(seed, run, "deployment")
 	instances := rollout(r)
 	d.before, d.headMinutes = 0, headMinutes
-	if p.Overlap != judge.Concurrent {
+	if p.Overlap != evidence.Concurrent {
 		instances, d.headMinutes = replaced(r), instancesOld*Looks*bucketMinutes
 	}
-	if p.Overlap == judge.Sequential {
+	if p.Overlap == evidence.Sequential {
 		d.before = Looks
 	}
 	d.days = dates(source(seed, run, "dates"), ofServiceDay, serviceDays, serviceWeekdays)
 	phase := 2 * math.Pi * r.Float64()
-	d.Deployment = judge.Deployment{
+	d.Deployment = evidence.Deployment{
 		Begin: begin, Bucket: bucketMinutes * 60e9, Buckets: d.before + Looks, Overlap: p.Overlap,
 		Instances: described(instances, d.before), Callers: []string{"a", "b", "c"}, Cells: d.Cells[:0],
 	}
@@ -78,7 +78,7 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 		}
 		d.Methods = append(d.Methods, fmt.Sprintf("service.Method%d", n))
 		d.Truth = append(d.Truth, newMethod(rm, effect, phase))
-		if p.Overlap == judge.Concurrent {
+		if p.Overlap == evidence.Concurrent {
 			d.method(rm, n, instances)
 		} else {
 			d.apart(rm, n, instances)
@@ -97,7 +97,7 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 		cold := warmUp * r.Float64()
 		for bucket := in.from; bucket < in.to; bucket++ {
 			shift := m.at(bucket) + in.factor[bucket] + own + math.Log1p(cold*in.cold(bucket))
-			if in.side == judge.Head {
+			if in.side == evidence.Head {
 				shift += m.Effect
 			}
 			for class := range classes {
@@ -116,13 +116,13 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 }
 
 // sample draws new records of a cell: as many as its share of the bucket's.
-func (d *Deployment) sample(r *rand.Rand, n int, side judge.Side, bucket, class int, expected, shift float64) {
+func (d *Deployment) sample(r *rand.Rand, n int, side evidence.Side, bucket, class int, expected, shift float64) {
 	m := &d.Truth[n]
 	running := canaries
 	switch {
 	case bucket >= canaryMinutes/bucketMinutes:
 		running = instancesOld / 2
-	case side == judge.Base:
+	case side == evidence.Base:
 		running = instancesOld - canaries
 	}
 	thin := math.Min(1, sampled/(m.Records/headMinutes*bucketMinutes*float64(running)))

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
 // Ends are the evaluations with which roll-outs end that are over early.
@@ -20,7 +20,7 @@ type Ended struct {
 }
 
 // CountEnded draws deployments and ends each early.
-func CountEnded(p Plan, seed uint64, deployments int, o judge.Options, progress func(done int)) Ended {
+func CountEnded(p Plan, seed uint64, deployments int, o evidence.Options, progress func(done int)) Ended {
 	var total Ended
 	var mutex sync.Mutex
 	done := 0
@@ -41,22 +41,22 @@ func CountEnded(p Plan, seed uint64, deployments int, o judge.Options, progress 
 	return total
 }
 
-func (d *Deployment) ended(o judge.Options) (e Ended) {
+func (d *Deployment) ended(o evidence.Options) (e Ended) {
 	for _, end := range Ends {
 		shown := d.Deployment
 		shown.Buckets = d.before + end - 1
-		_, memory, err := judge.Evaluate(&shown, o, judge.Memory{})
+		_, memory, err := evidence.Evaluate(&shown, o, evidence.Memory{})
 		if err != nil {
 			panic(err) // the harness drew a deployment that is none
 		}
 		shown.Buckets++
 		shown.Over = true
-		result, _, err := judge.Evaluate(&shown, o, memory)
+		result, _, err := evidence.Evaluate(&shown, o, memory)
 		if err != nil {
 			panic(err)
 		}
 		for m, v := range result.Methods {
-			told := v.State == judge.Regressed
+			told := v.State == evidence.Regressed
 			switch effect := d.Truth[m].Effect; {
 			case effect == 0:
 				e.Unchanged++

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
 // instance is the truth about one process.
 type instance struct {
-	side     judge.Side
+	side     evidence.Side
 	from, to int // buckets
 	factor   [Looks]float64
 	warm     float64 // minutes until it is, 0 from the start
@@ -21,24 +21,24 @@ type instance struct {
 func rollout(r *rand.Rand) []instance {
 	const half, all = canaryMinutes / bucketMinutes, Looks
 	var out []instance
-	add := func(n int, side judge.Side, from, to int, warming bool) {
+	add := func(n int, side evidence.Side, from, to int, warming bool) {
 		out = append(out, start(r, n, side, from, to, warming)...)
 	}
 	replaced := instancesOld/2 - canaries
-	add(instancesOld/2, judge.Base, 0, all, false)
-	add(replaced, judge.Base, 0, half, false)
-	add(canaries, judge.Head, 0, all, true)
-	add(replaced, judge.Head, half, all, true)
+	add(instancesOld/2, evidence.Base, 0, all, false)
+	add(replaced, evidence.Base, 0, half, false)
+	add(canaries, evidence.Head, 0, all, true)
+	add(replaced, evidence.Head, half, all, true)
 	return out
 }
 
 // replaced are all instances of both versions, which run one after the other.
 func replaced(r *rand.Rand) []instance {
-	return append(start(r, instancesOld, judge.Base, 0, Looks, false), start(r, instancesOld, judge.Head, 0, Looks, true)...)
+	return append(start(r, instancesOld, evidence.Base, 0, Looks, false), start(r, instancesOld, evidence.Head, 0, Looks, true)...)
 }
 
 // start draws instances that run from a bucket to another.
-func start(r *rand.Rand, n int, side judge.Side, from, to int, warming bool) (out []instance) {
+func start(r *rand.Rand, n int, side evidence.Side, from, to int, warming bool) (out []instance) {
 	for range n {
 		i := instance{side: side, from: from, to: to}
 		base := ofInstance * r.NormFloat64()
@@ -74,10 +74,10 @@ func (i *instance) cold(bucket int) float64 {
 
 // described is what the judge may know of the instances, the head's buckets coming after
 // some others.
-func described(instances []instance, before int) []judge.Instance {
-	out := make([]judge.Instance, len(instances))
+func described(instances []instance, before int) []evidence.Instance {
+	out := make([]evidence.Instance, len(instances))
 	for n, i := range instances {
-		out[n] = judge.Instance{ID: fmt.Sprintf("i%02d", n), Side: i.side}
+		out[n] = evidence.Instance{ID: fmt.Sprintf("i%02d", n), Side: i.side}
 		if i.warm > 0 {
 			out[n].Started = begin.Add(time.Duration(before+i.from) * bucketMinutes * time.Minute)
 		}

@@ -3,32 +3,32 @@ package sim
 import (
 	"sync"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
 // Pipeline is package judge, as the command uses it.
-func Pipeline(o judge.Options) Kind {
+func Pipeline(o evidence.Options) Kind {
 	return Kind{"pipeline", func() Detector { return &pipeline{options: o} }}
 }
 
 type pipeline struct {
-	options judge.Options
-	memory  judge.Memory
+	options evidence.Options
+	memory  evidence.Memory
 	service bool // was ever raised
 }
 
 func (p *pipeline) Look(d *Deployment, buckets int) []int {
 	shown := d.Deployment
 	shown.Buckets = d.before + buckets
-	result, memory, err := judge.Evaluate(&shown, p.options, p.memory)
+	result, memory, err := evidence.Evaluate(&shown, p.options, p.memory)
 	if err != nil {
 		panic(err) // the harness drew a deployment that is none
 	}
 	p.memory = memory
-	p.service = p.service || result.Service.State == judge.Regressed
+	p.service = p.service || result.Service.State == evidence.Regressed
 	var raised []int
 	for m, v := range result.Methods {
-		if v.State == judge.Regressed {
+		if v.State == evidence.Regressed {
 			raised = append(raised, m)
 		}
 	}
@@ -45,7 +45,7 @@ func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int))
 		var memory *Deployment
 		return func(run int) {
 			memory = Draw(p, seed, uint64(run), memory)
-			d := &pipeline{options: judge.Defaults()}
+			d := &pipeline{options: evidence.Defaults()}
 			raised := false
 			for buckets := 1; buckets <= Looks; buckets++ {
 				raised = len(d.Look(memory, buckets)) > 0 || raised

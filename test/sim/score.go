@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
 // Buckets are the lower ends of the classes of records of the head version by
@@ -92,7 +92,7 @@ func watch(kind Kind, d *Deployment) Score {
 			continue
 		}
 		bucket := -1
-		records := d.upTo(m, int(judge.Head), Looks).Records
+		records := d.upTo(m, int(evidence.Head), Looks).Records
 		for b, low := range Buckets {
 			if records >= low {
 				bucket = b
@@ -131,7 +131,7 @@ func (d *Deployment) due(records float64) []int {
 	warm := make([][Looks]float64, len(d.Truth))
 	for _, c := range d.Cells {
 		in := d.Instances[c.Instance]
-		if in.Side == judge.Head && float64(c.Bucket)*bucketMinutes >= in.Started.Sub(begin).Minutes()+warmUpHigh {
+		if in.Side == evidence.Head && float64(c.Bucket)*bucketMinutes >= in.Started.Sub(begin).Minutes()+warmUpHigh {
 			warm[c.Method][int(c.Bucket)-d.before] += c.Records
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
 // judgedDays are the days whose same minutes are the base of a comparison, and the
@@ -47,17 +47,17 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 			common := in.factor[bucket] + instance + math.Log1p(cold*in.cold(bucket))
 			at, first, last := bucket, 0, judgedDays-2
 			switch {
-			case in.side == judge.Head:
+			case in.side == evidence.Head:
 				common += m.Effect
 				at, first, last = bucket+d.before, judgedDays-1, judgedDays-1
-			case d.Overlap == judge.Sequential:
+			case d.Overlap == evidence.Sequential:
 				first = judgedDays - 2 // only for its incident
 			}
 			for class := range classes {
 				var s drawnSums
 				for day := first; day <= last; day++ {
 					shift := common + m.at(at) + incident[day][bucket]
-					if d.Overlap == judge.PreviousDays {
+					if d.Overlap == evidence.PreviousDays {
 						shift += d.days[day] + own[day]
 					}
 					s.join(m.draw(r, class, records*m.share[in.side][class], shift))
@@ -75,8 +75,8 @@ func (s *drawnSums) join(o drawnSums) {
 }
 
 // addCell adds a cell.
-func (d *Deployment) addCell(method, class, instance int, side judge.Side, bucket, at int, s drawnSums) {
-	d.Cells = append(d.Cells, judge.Cell{
+func (d *Deployment) addCell(method, class, instance int, side evidence.Side, bucket, at int, s drawnSums) {
+	d.Cells = append(d.Cells, evidence.Cell{
 		Method: int32(method), Caller: int32(class), Instance: int32(instance), Bucket: int32(at),
 		Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,
 	})

@@ -3,15 +3,15 @@ package sim
 import (
 	"time"
 
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/drift"
-	"github.com/corehour/corehour/regression/judge"
 )
 
 // JudgeSeconds is how long one evaluation takes at a whole deployment, the least of
 // three.
 func JudgeSeconds(d *Deployment) (float64, error) {
 	return least(func() error {
-		_, _, err := judge.Evaluate(&d.Deployment, judge.Defaults(), judge.Memory{})
+		_, _, err := evidence.Evaluate(&d.Deployment, evidence.Defaults(), evidence.Memory{})
 		return err
 	})
 }

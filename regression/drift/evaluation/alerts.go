@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // alerts returns an alert of each drift that an evaluation of the last week confirms. day is that
@@ -89,8 +89,8 @@ const dated = 3 * 24 * time.Hour
 
 // around are the newest deployments some days before and after a day; without a version
 // where none is known.
-func (h *serviceHistory) around(day time.Time) (before, after verdict.Deployment) {
-	newest := func(at time.Time) (found verdict.Deployment) {
+func (h *serviceHistory) around(day time.Time) (before, after pairs.Deployment) {
+	newest := func(at time.Time) (found pairs.Deployment) {
 		for _, d := range h.deployments { // by when they began
 			if d.Since.Before(at) {
 				found = d
@@ -101,7 +101,7 @@ func (h *serviceHistory) around(day time.Time) (before, after verdict.Deployment
 	return newest(day.Add(-dated)), newest(day.AddDate(0, 0, 1).Add(dated))
 }
 
-func versions(before, after verdict.Deployment) string {
+func versions(before, after pairs.Deployment) string {
 	switch {
 	case after.Version == "":
 		return ""

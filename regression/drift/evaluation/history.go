@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // serviceHistory is the days of one service.
@@ -22,7 +22,7 @@ type serviceHistory struct {
 	silent bool              // without rows for so long that no drift is current
 	// cost is what a day of the service costs in a window.
 	cost        func(query.Window) (*cost.Day, error)
-	deployments []verdict.Deployment
+	deployments []pairs.Deployment
 	// assumed is the share of measured calls without a known sampling probability.
 	assumed float64
 
@@ -91,10 +91,10 @@ func (o *Options) histories(ctx context.Context, w *query.Warehouse, window quer
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, o.Window.Span(o.Zone))
 	}
-	byService := verdict.ByService(runs)
+	byService := pairs.ByService(runs)
 	for _, h := range all {
 		h.finish(window.To)
-		h.deployments = verdict.Deployments(byService[h.Service])
+		h.deployments = pairs.Deployments(byService[h.Service])
 		h.assumed = assumedOf(byService[h.Service])
 		h.cost = func(window query.Window) (*cost.Day, error) {
 			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: o.Now})

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 	"github.com/corehour/corehour/test/sim"
 )
 
 // versions by side.
-var versions = [2]string{judge.Base: "1.0.0", judge.Head: "1.1.0"}
+var versions = [2]string{evidence.Base: "1.0.0", evidence.Head: "1.1.0"}
 
 // goalJudge is in seconds, for one evaluation of the whole deployment.
 const goalJudge = 2
@@ -49,7 +49,7 @@ func day(t time.Time) string { return t.Format(time.DateOnly) }
 
 var price = 0.04 // USD per core hour
 
-func resource(side judge.Side, instance string, start time.Time) *methodspan.Resource {
+func resource(side evidence.Side, instance string, start time.Time) *methodspan.Resource {
 	return &methodspan.Resource{
 		ServiceNamespace: "store", Service: "shop", Environment: "production",
 		Version: versions[side], Instance: instance, ProcessStartNS: start.UnixNano(),
@@ -123,15 +123,15 @@ func queryDeployment(ctx context.Context, root string) (seconds float64, cells i
 	if err != nil {
 		return 0, 0, err
 	}
-	pairs, _, err := verdict.Pairs(runs, "", "")
+	chosen, _, err := pairs.Choose(runs, "", "")
 	if err != nil {
 		return 0, 0, err
 	}
-	if len(pairs) != 1 {
+	if len(chosen) != 1 {
 		return 0, 0, errors.New("the stored deployment has no two versions")
 	}
-	p := pairs[0]
-	side := func(side query.Side, d verdict.Deployment) query.Compared {
+	p := chosen[0]
+	side := func(side query.Side, d pairs.Deployment) query.Compared {
 		return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Last}, TimeBucket: 5 * time.Minute}
 	}
 	base, head := side(query.SideBase, p.Base), side(query.SideHead, p.Head)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/test/sim"
 )
 
@@ -63,9 +63,9 @@ func (f fleet) store(ctx context.Context, root string) (rows int, err error) {
 	}
 	resources, levels := make([]*methodspan.Resource, f.processes), make([]float64, f.processes)
 	for i := range resources {
-		side, start := judge.Base, fleetBegins.Add(-24*time.Hour)
+		side, start := evidence.Base, fleetBegins.Add(-24*time.Hour)
 		if i%headShare == headShare-1 {
-			side, start = judge.Head, f.headStart()
+			side, start = evidence.Head, f.headStart()
 		}
 		resources[i] = resource(side, fmt.Sprintf("shop-7d9f-%03d", i), start)
 		levels[i] = math.Exp(0.06 * r.NormFloat64())
@@ -95,7 +95,7 @@ func (f fleet) store(ctx context.Context, root string) (rows int, err error) {
 					continue
 				}
 				mean := cost[m] * levels[i] * math.Exp(0.03*r.NormFloat64())
-				if resource.Version == versions[judge.Head] && m%changedShare == 0 {
+				if resource.Version == versions[evidence.Head] && m%changedShare == 0 {
 					mean *= 1.5
 				}
 				timed := counts

@@ -5,27 +5,37 @@ import (
 	"slices"
 	"time"
 
+<<<<<<< HEAD
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/test/deploygen"
+=======
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/test/scenes"
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 )
 
 // bucket is that of a run of half an hour.
 const bucket = time.Minute
 
 // Deployment adds up the calls of a drawn deployment, as the query does.
+<<<<<<< HEAD
 func Deployment(d *deploygen.Deployment) *judge.Deployment {
 	out := &judge.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
+=======
+func Deployment(d *scenes.Deployment) *evidence.Deployment {
+	out := &evidence.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	for m := range d.Methods {
 		out.Methods = append(out.Methods, d.Methods[m].Name)
 		out.Callers = append(out.Callers, d.Methods[m].Name)
 	}
-	side := make([]judge.Side, len(d.Processes))
+	side := make([]evidence.Side, len(d.Processes))
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		if p.Head {
-			side[i] = judge.Head
+			side[i] = evidence.Head
 		}
-		out.Instances = append(out.Instances, judge.Instance{ID: p.ID, Side: side[i], Started: p.Start})
+		out.Instances = append(out.Instances, evidence.Instance{ID: p.ID, Side: side[i], Started: p.Start})
 	}
 	calls := callsOf(d)
 	weights := callsPerRecord(d, side, calls)
@@ -36,7 +46,7 @@ func Deployment(d *deploygen.Deployment) *judge.Deployment {
 		c := &calls[i]
 		key := ((int(c.method)*n+int(c.caller))*len(d.Processes)+int(c.process))*d.Minutes() + int(c.minute)
 		if at[key] == 0 {
-			out.Cells = append(out.Cells, judge.Cell{
+			out.Cells = append(out.Cells, evidence.Cell{
 				Method: int32(c.method), Caller: int32(c.caller), Instance: int32(c.process), Bucket: int32(c.minute),
 			})
 			at[key] = int32(len(out.Cells))
@@ -49,7 +59,7 @@ func Deployment(d *deploygen.Deployment) *judge.Deployment {
 		cell.Sum += w * x
 		cell.Capped += w * math.Min(x, limit)
 		cell.Log += w * math.Log(x)
-		if x > judge.Near*limit {
+		if x > evidence.Near*limit {
 			cell.Near++
 			cell.NearWeight += w
 		}
@@ -57,7 +67,7 @@ func Deployment(d *deploygen.Deployment) *judge.Deployment {
 			cell.Over++
 			cell.OverWeight += w
 		}
-		if x > judge.Far*limit {
+		if x > evidence.Far*limit {
 			cell.Far++
 			cell.FarWeight += w
 		}
@@ -80,7 +90,11 @@ func callsOf(d *deploygen.Deployment) []call {
 }
 
 // callsPerRecord is the weight of a record, by version and method.
+<<<<<<< HEAD
 func callsPerRecord(d *deploygen.Deployment, side []judge.Side, measured []call) (out [2][]float64) {
+=======
+func callsPerRecord(d *scenes.Deployment, side []evidence.Side, measured []call) (out [2][]float64) {
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	for s := range out {
 		out[s] = make([]float64, len(d.Methods))
 	}
@@ -109,7 +123,11 @@ func callsPerRecord(d *deploygen.Deployment, side []judge.Side, measured []call)
 }
 
 // caps are the 99.5% quantiles by method and caller, of both versions.
+<<<<<<< HEAD
 func caps(d *deploygen.Deployment, side []judge.Side, weights [2][]float64, measured []call) []float64 {
+=======
+func caps(d *scenes.Deployment, side []evidence.Side, weights [2][]float64, measured []call) []float64 {
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	type weighted struct{ x, w float64 }
 	n := len(d.Methods) + 1
 	all := make([][]weighted, len(d.Methods)*n)

@@ -8,15 +8,26 @@ package families
 import (
 	"math"
 
+<<<<<<< HEAD
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/test/deploygen"
+=======
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/test/scenes"
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 )
 
 // Outcome is what the verdict on one method says, next to the truth.
 type Outcome struct {
+<<<<<<< HEAD
 	Scene   *deploygen.Scene
 	Truth   deploygen.Truth
 	Verdict judge.Verdict
+=======
+	Scene   *scenes.Scene
+	Truth   scenes.Truth
+	Verdict evidence.Verdict
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	Raised  bool // or said to be something that it is not
 	Found   bool
 }
@@ -25,8 +36,8 @@ type Outcome struct {
 type Judged struct {
 	Scene   deploygen.Scene
 	Methods []Outcome
-	Service judge.Verdict
-	Alerts  []judge.Alert
+	Service evidence.Verdict
+	Alerts  []evidence.Alert
 }
 
 // earlier is the number of deployments that spreads are learned from.
@@ -34,32 +45,46 @@ const earlier = 6
 
 // Learned are the spreads that earlier deployments of 3+3 processes under the same
 // conditions show.
+<<<<<<< HEAD
 func Learned(s deploygen.Scene, seed uint64) (judge.Spreads, error) {
 	s.Change, s.Base, s.Head = deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3
 	s.Disturbance = deploygen.Disturbance{}
 	var seen []judge.Differences
 	for n := range earlier {
 		d, err := judge.Differ(Deployment(deploygen.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults())
+=======
+func Learned(s scenes.Scene, seed uint64) (evidence.Spreads, error) {
+	s.Change, s.Base, s.Head = scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3
+	s.Disturbance = scenes.Disturbance{}
+	var seen []evidence.Differences
+	for n := range earlier {
+		d, err := evidence.Differ(Deployment(scenes.Draw(s, seed+1_000_000*uint64(n+1))), evidence.Defaults())
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 		if err != nil {
-			return judge.Spreads{}, err
+			return evidence.Spreads{}, err
 		}
 		seen = append(seen, d)
 	}
-	return judge.LearnSpreads(seen), nil
+	return evidence.LearnSpreads(seen), nil
 }
 
 // Judge draws a deployment and evaluates it twice, at its end.
+<<<<<<< HEAD
 func Judge(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) {
 	drawn := deploygen.Draw(s, seed)
+=======
+func Judge(s scenes.Scene, seed uint64, spreads evidence.Spreads) (*Judged, error) {
+	drawn := scenes.Draw(s, seed)
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	d.Buckets--
-	_, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
+	_, memory, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
 	if err != nil {
 		return nil, err
 	}
 	d.Buckets++
-	r, _, err := judge.Evaluate(d, judge.Defaults(), memory)
+	r, _, err := evidence.Evaluate(d, evidence.Defaults(), memory)
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +98,17 @@ func Judge(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Judged, erro
 }
 
 // outcome reports whether a verdict says of a method what is not so, or finds its change.
+<<<<<<< HEAD
 func outcome(truth deploygen.Truth, v *judge.Verdict) (raised, found bool) {
+=======
+func outcome(truth scenes.Truth, v *evidence.Verdict) (raised, found bool) {
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	switch v.State {
-	case judge.Regressed, judge.WithService:
+	case evidence.Regressed, evidence.WithService:
 		return truth.Unchanged, !truth.Unchanged
-	case judge.Moved:
+	case evidence.Moved:
 		return truth.Unchanged, false
-	case judge.Explained: // false where nothing that it calls changed
+	case evidence.Explained: // false where nothing that it calls changed
 		return truth.Unchanged && math.Abs(truth.Inclusive) < 1e-9, false
 	}
 	return false, false

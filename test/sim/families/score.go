@@ -7,8 +7,13 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+<<<<<<< HEAD
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/test/deploygen"
+=======
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/test/scenes"
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 )
 
 // Share counts how many of some are so.
@@ -122,7 +127,7 @@ func (j *Judged) score() (s Score) {
 				s.NotIdentified.count(v.Common == nil)
 			}
 		}
-		if v.Basis != judge.Own { // changes are not of the own cost
+		if v.Basis != evidence.Own { // changes are not of the own cost
 			continue
 		}
 		s.Measured.count(holds(v.Measured.Interval, o.Truth.MeasuredOwn))
@@ -152,11 +157,11 @@ func holds(interval [2]float64, log float64) bool {
 // Silent reports whether the command would end with status 0: nothing was raised, and
 // nothing is said to be undecided.
 func (j *Judged) Silent() bool {
-	if len(j.Alerts) > 0 || j.Service.State == judge.Undecided {
+	if len(j.Alerts) > 0 || j.Service.State == evidence.Undecided {
 		return false
 	}
 	for _, o := range j.Methods {
-		if o.Verdict.State == judge.Undecided {
+		if o.Verdict.State == evidence.Undecided {
 			return false
 		}
 	}
@@ -194,9 +199,13 @@ func draw(s deploygen.Scene, seed uint64, learned bool) (*Judged, error) {
 	return Judge(s, seed, spreads)
 }
 
+<<<<<<< HEAD
 func spreads(s deploygen.Scene, seed uint64, learned bool) (judge.Spreads, error) {
+=======
+func spreads(s scenes.Scene, seed uint64, learned bool) (evidence.Spreads, error) {
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	if !learned {
-		return judge.Spreads{}, nil
+		return evidence.Spreads{}, nil
 	}
 	return Learned(s, seed)
 }

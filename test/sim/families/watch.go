@@ -5,8 +5,13 @@ import (
 	"slices"
 	"time"
 
+<<<<<<< HEAD
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/test/deploygen"
+=======
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/test/scenes"
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 )
 
 // Watched is a deployment that is evaluated at the end of every minute.
@@ -29,7 +34,7 @@ type MethodOutcome struct {
 	Truth deploygen.Truth
 	// Minutes is its time since the records began, 0 = none reported the method.
 	Minutes int
-	Verdict judge.Verdict
+	Verdict evidence.Verdict
 	// Lost is the number of later ones that did not report it.
 	Lost int
 	// False is the first one that said what Outcome.Raised is.
@@ -37,18 +42,23 @@ type MethodOutcome struct {
 }
 
 // Watch draws a deployment and evaluates it after every minute, as the daemon does.
+<<<<<<< HEAD
 func Watch(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Watched, error) {
 	drawn := deploygen.Draw(s, seed)
+=======
+func Watch(s scenes.Scene, seed uint64, spreads evidence.Spreads) (*Watched, error) {
+	drawn := scenes.Draw(s, seed)
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	w := &Watched{Scene: s, drawn: drawn, Methods: make([]MethodOutcome, len(drawn.Methods))}
 	for m := range w.Methods {
 		w.Methods[m].Truth = drawn.Methods[m].Truth
 	}
-	var memory judge.Memory
+	var memory evidence.Memory
 	calls := map[string]bool{}
 	for d.Buckets = 1; d.Buckets <= drawn.Minutes(); d.Buckets++ {
-		r, next, err := judge.Evaluate(d, judge.Defaults(), memory)
+		r, next, err := evidence.Evaluate(d, evidence.Defaults(), memory)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +68,7 @@ func Watch(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Watched, err
 		}
 		w.Service.addVerdict(&r.Service, d.Buckets)
 		for i := range r.Calls {
-			if r.Calls[i].State == judge.Regressed {
+			if r.Calls[i].State == evidence.Regressed {
 				calls[r.Calls[i].Name()] = true
 			}
 		}
@@ -68,11 +78,11 @@ func Watch(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Watched, err
 	return w, nil
 }
 
-func (r *MethodOutcome) addVerdict(v *judge.Verdict, minutes int) {
+func (r *MethodOutcome) addVerdict(v *evidence.Verdict, minutes int) {
 	if raised, _ := outcome(r.Truth, v); raised && r.False == 0 {
 		r.False, r.Verdict = minutes, *v
 	}
-	switch reported := v.State == judge.Regressed; {
+	switch reported := v.State == evidence.Regressed; {
 	case reported && r.Minutes == 0:
 		r.Minutes = minutes
 		if r.False == 0 {

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/test/sim"
 )
 
@@ -11,8 +11,8 @@ import (
 // the only one.
 func (s *simulation) ended() error {
 	n := s.deployments
-	nothing := sim.CountEnded(sim.Plan{Methods: methods}, seed+6, n, judge.Defaults(), s.told("over early, nothing changed", n))
-	e := sim.CountEnded(sim.Plan{Methods: methods, Changed: 0.1, Effects: effects}, seed+7, n, judge.Defaults(), s.told("over early, a tenth changed", n))
+	nothing := sim.CountEnded(sim.Plan{Methods: methods}, seed+6, n, evidence.Defaults(), s.told("over early, nothing changed", n))
+	e := sim.CountEnded(sim.Plan{Methods: methods, Changed: 0.1, Effects: effects}, seed+7, n, evidence.Defaults(), s.told("over early, a tenth changed", n))
 	for _, c := range []struct {
 		name string
 		sim.Ended

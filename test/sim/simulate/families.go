@@ -5,8 +5,13 @@ import (
 	"maps"
 	"slices"
 
+<<<<<<< HEAD
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/test/deploygen"
+=======
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/test/scenes"
+>>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	"github.com/corehour/corehour/test/sim"
 	"github.com/corehour/corehour/test/sim/families"
 )
@@ -77,7 +82,7 @@ func (s *simulation) found() error {
 		c.Change = deploygen.Change{Where: deploygen.All, Factor: factor}
 		return c
 	}
-	service := func(j *families.Judged) bool { return j.Service.State == judge.Regressed }
+	service := func(j *families.Judged) bool { return j.Service.State == evidence.Regressed }
 	for _, c := range []struct {
 		name  string
 		scene deploygen.Scene

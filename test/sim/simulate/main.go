@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/test/sim"
 )
 
@@ -96,7 +96,7 @@ var effects = []float64{0.02, 0.05, 0.10, 0.50}
 // tenth of the methods did.
 func (s *simulation) pipeline() error {
 	null := sim.Plan{Methods: methods}
-	kind := sim.Pipeline(judge.Defaults())
+	kind := sim.Pipeline(evidence.Defaults())
 	n := s.deployments
 	s.table.FalseAlarms(sim.Count(null, seed+1, n, []sim.Kind{kind}, s.told("nothing changed", n)), 0.3)
 

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/test/sim"
 )
 
@@ -11,9 +11,9 @@ import (
 // are replaced at once.
 func (s *simulation) apart() error {
 	n := max(1, s.deployments/5)
-	for i, overlap := range []judge.Overlap{judge.PreviousDays, judge.Sequential} {
+	for i, overlap := range []evidence.Overlap{evidence.PreviousDays, evidence.Sequential} {
 		plan := sim.Plan{Methods: methods, Changed: 0.1, Effects: effects, Overlap: overlap}
-		score := sim.Count(plan, seed+4+uint64(i), n, []sim.Kind{sim.Pipeline(judge.Defaults())}, s.told(plan.Name(), n))[0]
+		score := sim.Count(plan, seed+4+uint64(i), n, []sim.Kind{sim.Pipeline(evidence.Defaults())}, s.told(plan.Name(), n))[0]
 		score.Name = plan.Name()
 		s.table.FalseAlarms([]sim.Score{score}, 0.3)
 		for _, effect := range effects {

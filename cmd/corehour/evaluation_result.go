@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// evaluationResult is the result of an evaluation.
+type evaluationResult interface {
+	// Deliver sends alerts and returns those that are raised, nil where that is not known.
+	Deliver(context.Context, *delivery.Dispatcher) ([]alert.Alert, error)
+	Document(format output.Format, top int) *output.Document
+	// Found reports whether anything was found, Inconclusive whether there was not enough data to say so.
+	Found() bool
+	Inconclusive() bool
+}
+
+// evaluationFlags are the flags of commands that evaluate services, in addition to the common ones.
+type evaluationFlags struct {
+	*common
+	metric   string
+	top      topFlags
+	alerts   string
+	every    everyFlag
+	delivery deliverFlags
+}
+
+// declare declares the flags; what is what --top leaves out.
+func (e *evaluationFlags) declare(what string) {
+	f := e.flags
+	e.top.declare(f, "how many services, of those without "+what+", to print; json and csv have all of them")
+	f.StringVar(&e.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
+	e.every.declare(f)
+	e.delivery.declare(f)
+}
+
+// declareMetric declares --metric.
+func (e *evaluationFlags) declareMetric(cmd *cobra.Command, byDefault string) {
+	e.flags.StringVar(&e.metric, "metric", "", "cpu or wall (default: "+byDefault+")")
+	completeFlag(cmd, "metric", cobra.FixedCompletions([]string{"cpu", "wall"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (e *evaluationFlags) checkMetric() error {
+	if e.metric != "" && e.metric != string(query.CPU) && e.metric != string(query.Wall) {
+		return fmt.Errorf("--metric: want cpu or wall, found %q", e.metric)
+	}
+	return nil
+}
+
+// evaluateServices evaluates once or, with --every, again and again; it sends alerts and prints what it found.
+func (e *evaluationFlags) evaluateServices(ctx context.Context, stdout, stderr io.Writer, evaluate func(context.Context) (evaluationResult, error)) (int, error) {
+	if err := e.delivery.prepare(e.warehouse, e.every.period, stderr, e.flags.Name()); err != nil {
+		return exitFailed, err
+	}
+	if e.every.period > 0 {
+		w := &watcher{evaluationFlags: e, evaluate: evaluate, stdout: stdout, stderr: stderr}
+		return w.watch(ctx)
+	}
+	found, err := evaluate(ctx)
+	if err != nil {
+		return exitFailed, err
+	}
+	raised, undelivered := found.Deliver(ctx, e.delivery.router)
+	if raised == nil {
+		return exitFailed, undelivered
+	}
+	if e.alerts != "" {
+		if _, err := delivery.AppendFile(e.alerts, raised); err != nil {
+			return exitFailed, errors.Join(undelivered, fmt.Errorf("--alerts: %w", err))
+		}
+	}
+	code, err := e.print(found, stdout)
+	return code, errors.Join(undelivered, err)
+}
+
+// print prints what was found and returns the exit code.
+func (e *evaluationFlags) print(f evaluationResult, stdout io.Writer) (int, error) {
+	err := e.write(stdout, f.Document(e.out, e.top.lines))
+	switch {
+	case f.Found():
+		return exitFound, err
+	case f.Inconclusive():
+		return exitCannotTell, err
+	}
+	return exitNothing, err
+}

@@ -1,0 +1,160 @@
+package evidence
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// excesses gives what every change costs in a day, at the calls of the head
+// version in the buckets that were compared.
+func excesses(x *index, methods []compared) {
+	n := x.headBuckets()
+	if n == 0 {
+		return
+	}
+	days := float64(n) * float64(x.d.Bucket) / float64(24*time.Hour)
+	for i := range methods {
+		c := &methods[i]
+		if c.verdict.State.Judged() {
+			c.verdict.ExcessPerDay = (c.verdict.HeadMean - c.verdict.BaseMean) * c.weight[Head] / days
+		}
+	}
+}
+
+// attribute says whose change it is. A caller whose inclusive cost grew by what it pays to
+// raised callees is Explained by them, and what is saved elsewhere is Moved. Callees come
+// before callers: they cost less in all. calls are the verdicts on pairs.
+func attribute(x *index, methods, calls []compared, level []float64, o Options) {
+	f := newFlows(x, level)
+	oftener := map[subject]bool{}
+	for i := range calls {
+		if s := calls[i].verdict.State; s == Regressed || s == Pending {
+			oftener[calls[i].subject()] = true
+		}
+	}
+	raised := make([]bool, len(methods)) // or explained by what was
+	var order []int
+	for m := range methods {
+		switch methods[m].verdict.State {
+		case Regressed, Pending:
+			raised[m] = true
+		case NotProven, Undecided:
+		default:
+			continue
+		}
+		order = append(order, m)
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(methods[a].inclusiveCost, methods[b].inclusiveCost), a-b)
+	})
+	by := map[int][]int{} // what explains a method
+	for _, m := range order {
+		c := &methods[m]
+		if raised[m] && c.basis != Inclusive || c.verdict.Inclusive.Interval[0] <= 0 || c.verdict.Inclusive.Change < o.LeastChange {
+			continue
+		}
+		if names := explanation(f, methods, m, raised, oftener, by, o); names != nil {
+			c.notItsOwn(Explained, names)
+			raised[m] = true
+		}
+	}
+	f.findMoved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)
+}
+
+// explanation names the callees that account for what a method pays more, nil if they do
+// not.
+func explanation(f *flows, methods []compared, m int, raised []bool, oftener map[subject]bool, by map[int][]int, o Options) []string {
+	grew, _ := f.excess(m, m)
+	if grew <= 0 {
+		return nil
+	}
+	sum := 0.0
+	var names []string
+	for _, callee := range f.x.calleesOf(m) {
+		more := oftener[subject{methods[m].name, methods[callee].name}]
+		if callee == m || !raised[callee] && !more {
+			continue
+		}
+		e, _ := f.excess(m, callee)
+		if !(e > 0) || reaches(by, callee, m) {
+			continue
+		}
+		sum += e
+		by[m] = append(by[m], callee)
+		if names = append(names, methods[callee].name); more {
+			names[len(names)-1] = "more calls of " + methods[callee].name
+		}
+	}
+	least := o.Explained
+	if methods[m].basis != Inclusive { // its own cost was tested by itself
+		least = 0.5
+	}
+	if sum < least*grew {
+		delete(by, m)
+		return nil
+	}
+	slices.Sort(names)
+	return names
+}
+
+// attributeService decides who is reported where the whole service is raised: it, where most
+// methods changed as it did; else the methods that changed.
+func attributeService(methods []compared, service *compared) {
+	s := &service.verdict
+	if s.State != Regressed && s.State != Pending {
+		return
+	}
+	judged := 0
+	var alike, raised []int
+	for m := range methods {
+		v := &methods[m].verdict
+		if v.State.Judged() {
+			judged++
+		}
+		together := s.CommonReason == moreThanHosts && v.State == Undecided
+		if v.State != Regressed && v.State != Pending && !together {
+			continue
+		}
+		if !together {
+			raised = append(raised, m)
+		}
+		if v.Measured.Interval[0] <= s.Interval[1] && v.Measured.Interval[1] >= s.Interval[0] {
+			alike = append(alike, m)
+		}
+	}
+	switch {
+	case len(alike) > 1 && (s.CommonReason == moreThanHosts || 2*len(alike) > judged):
+		for _, m := range alike {
+			methods[m].verdict.State = WithService
+			methods[m].answers.endAt(enoughEvidence)
+		}
+	case len(raised) > 0 && s.Common == nil:
+		var names []string
+		for _, m := range raised {
+			names = append(names, methods[m].name)
+		}
+		service.notItsOwn(Explained, names)
+	}
+}
+
+// reaches reports whether a method is explained, through others, by another. Each is
+// visited once, however many ways lead to it: layers multiply them.
+func reaches(by map[int][]int, from, to int) bool {
+	seen := map[int]bool{from: true}
+	for todo := []int{from}; len(todo) > 0; {
+		last := len(todo) - 1
+		here := todo[last]
+		todo = todo[:last]
+		for _, next := range by[here] {
+			if next == to {
+				return true
+			}
+			if !seen[next] {
+				seen[next] = true
+				todo = append(todo, next)
+			}
+		}
+	}
+	return false
+}

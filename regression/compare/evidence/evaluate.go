@@ -1,0 +1,318 @@
+package evidence
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// Evaluate judges all methods by the complete buckets. memory is that of the evaluation
+// before; the one to keep for the next is returned.
+func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
+	results, memory, err := EvaluateAll([]*Deployment{d}, o, memory)
+	if err != nil {
+		return nil, memory, err
+	}
+	return results[0], memory, nil
+}
+
+// EvaluateAll judges the methods of deployments that are one and the same, measured by
+// several metrics: each method in one of them, all as one family of hypotheses. The
+// whole service and the calls are those of the first.
+func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, error) {
+	if err := o.validate(); err != nil {
+		return nil, memory, err
+	}
+	looks := make([]*evaluation, len(ds))
+	var costs []*compared
+	for i, d := range ds {
+		l, err := newEvaluation(d, o)
+		if err != nil {
+			return nil, memory, err
+		}
+		if i == 0 {
+			if l.calls, err = compareCalls(l.x, l.o); err != nil {
+				return nil, memory, err
+			}
+		}
+		l.infer()
+		looks[i] = l
+		costs = append(costs, l.judged()...)
+	}
+	first := looks[0]
+	costs = append(costs, first.service)
+	calls := pointers(first.calls)
+	seen := first.x.d.Begin.Add(first.x.d.Bucket * time.Duration(first.x.d.Buckets))
+	memory = memory.next(seen, append(raise(costs, o.LeastChange, first.o), raise(calls, leastCallsChange, first.o)...))
+	confirm(slices.Concat(costs, calls), memory, o)
+	if first.x.d.Over {
+		confirmLast(costs, first.o)
+		confirmLast(calls, first.o)
+	}
+	undecided(costs, o)
+	attributeService(first.methods, first.service)
+	results := make([]*Result, len(looks))
+	for i, l := range looks {
+		excesses(l.x, l.methods)
+		attribute(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
+		results[i] = l.report(first.calls)
+	}
+	return results, memory, nil
+}
+
+// Differ returns what the processes of each version differ by.
+func Differ(d *Deployment, o Options) (Differences, error) {
+	if err := o.validate(); err != nil {
+		return Differences{}, err
+	}
+	l, err := newEvaluation(d, o)
+	if err != nil {
+		return Differences{}, err
+	}
+	return l.differ.seen, nil
+}
+
+// evaluation is one evaluation of a deployment.
+type evaluation struct {
+	x         *index
+	o         Options
+	inflation float64 // of what processes differ by
+	hosts     hostEffects
+	methods   []compared
+	differ    differ
+	service   *compared
+	calls     []compared
+}
+
+// newEvaluation measures each method and what processes differ by.
+func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
+	x, err := newIndex(d, o)
+	if err != nil {
+		return nil, err
+	}
+	inflation := o.Inflation // what lasts from bucket to bucket makes processes no less alike
+	if d.Overlap != Concurrent {
+		o.Inflation *= apartInflation
+	}
+	z := newStandard(x)
+	if o.WarmUp == Learn {
+		x.learnWarmUp(z)
+	}
+	x.findCallees()
+	x.measureLoad()
+	l := &evaluation{x: x, o: o, inflation: inflation, hosts: withinVersions(x, z)}
+	l.methods = compare(x, z, l.hosts.level)
+	l.differ = differences(x, l.hosts, l.methods)
+	return l, nil
+}
+
+// infer makes the verdicts of each method by itself, and that of the whole service.
+func (l *evaluation) infer() {
+	for i := range l.methods {
+		l.methods[i].estimate(l.differ, l.o, l.inflation)
+	}
+	l.service = inferAll(l.x, l.methods, l.differ, l.o)
+}
+
+// judged are the methods that this evaluation judges.
+func (l *evaluation) judged() (out []*compared) {
+	for m := range l.methods {
+		if judge := l.x.d.Judge; judge == nil || judge[m] {
+			out = append(out, &l.methods[m])
+			continue
+		}
+		l.methods[m].verdict.State = Elsewhere
+	}
+	return out
+}
+
+// inferAll makes the verdicts of all methods and of the whole service.
+func inferAll(x *index, methods []compared, d differ, o Options) *compared {
+	votes, at := votes(methods, x.d)
+	shared := stats.NewShared(votes, d.hosts.Variance, d.hosts.DF, soloists(methods, at)...)
+	service := judgeService(x, methods, shared, d, o)
+	for m := range methods {
+		c := &methods[m]
+		if c.verdict.State != NotProven {
+			continue
+		}
+		w := shared.Without(at[m])
+		switch reason := identified(x.d, w, d.hosts); reason {
+		case "":
+			c.inferNext(w, d, o)
+		case moreThanHosts:
+			// What it changed as all others did is the whole service's.
+			alone := c.evidence(w, Spread{}, o)
+			c.inferAlone(reason, d, o)
+			c.atMost(alone)
+		default:
+			c.inferAlone(reason, d, o)
+		}
+	}
+	return service
+}
+
+// withCommon adds the common part of the versions to what methods of an instance share.
+func (x *index) withCommon(level []float64, common *Part) []float64 {
+	out := make([]float64, len(x.warm))
+	copy(out, level)
+	if common != nil {
+		for at := range out {
+			if x.d.Instances[at/x.d.Buckets].Side == Head {
+				out[at] += math.Log1p(common.Change)
+			}
+		}
+	}
+	return out
+}
+
+// soloists are the methods without a vote: the likelihood of the others is asked where
+// they are.
+func soloists(methods []compared, at []int) (out []stats.Vote) {
+	const few = 16
+	for m := range methods {
+		if c := &methods[m]; at[m] < 0 && c.verdict.State == NotProven && len(out) < few {
+			out = append(out, stats.Vote{Change: c.fits[c.best()].change, Variance: c.errors[c.best()].all})
+		}
+	}
+	return out
+}
+
+// clearly is a measured change that is not passed over in silence.
+const clearly = 0.20
+
+// undecided marks what was measured to be much more expensive and could not be judged,
+// because the version cannot be distinguished from the hosts that it ran on.
+func undecided(family []*compared, o Options) {
+	least := max(clearly, o.LeastChange)
+	for _, c := range family {
+		if v := &c.verdict; v.State == NotProven && !c.proven && c.surely > least && v.Interval[1] > least {
+			v.State = Undecided
+			c.answers.endAt(enoughEvidence)
+		}
+	}
+}
+
+// report puts the verdicts into words and lists those to report. calls are those of the
+// first evaluation, which judges them.
+func (l *evaluation) report(calls []compared) *Result {
+	r := &Result{
+		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)), Alerts: []Alert{},
+		WarmUp: l.x.learned, Differences: l.differ.seen, Spreads: l.differ.taken, Warnings: warnings(l.x),
+	}
+	oftener := map[string]bool{}
+	for i := range calls {
+		if v := &calls[i].verdict; v.State == Regressed {
+			oftener[v.Method] = true
+		}
+	}
+	for i := range l.methods {
+		c := &l.methods[i]
+		v := &c.verdict
+		v.Reason = costReason(v)
+		v.Trace = c.trace(l.o, oftener[v.Method])
+		r.Methods[i] = *v
+		r.raise(Regression, *v)
+	}
+	for i := range l.calls {
+		v := &l.calls[i].verdict
+		describeCalls(v)
+		r.Calls[i] = *v
+		r.raise(MoreCalls, *v)
+	}
+	l.service.verdict.Reason = costReason(&l.service.verdict)
+	r.Service = l.service.verdict
+	r.raise(WholeService, r.Service)
+	slices.SortStableFunc(r.Alerts, func(a, b Alert) int { return cmp.Compare(b.ExcessPerDay, a.ExcessPerDay) })
+	return r
+}
+
+func (r *Result) raise(kind Kind, v Verdict) {
+	if v.State == Regressed {
+		r.Alerts = append(r.Alerts, Alert{kind, v})
+	}
+}
+
+// raise names what one family of hypotheses has against it: e-BH, and the
+// predicates. It also describes what would have been seen.
+func raise(family []*compared, least float64, o Options) []subject {
+	logE := make([]float64, len(family))
+	for i, c := range family {
+		logE[i] = c.logE
+	}
+	rejected, needed := stats.EBH(logE, len(family), o.Alpha)
+	var raised []subject
+	for i, c := range family {
+		if !c.verdict.State.Judged() {
+			continue
+		}
+		if c.alone {
+			// What hosts do is in all of these methods at once: each is asked for what
+			// the first would be.
+			needed[i] = math.Log(float64(len(family)) / o.Alpha)
+			rejected[i] = rejected[i] && c.logE >= needed[i]
+		}
+		c.verdict.NeededE, c.hypotheses = math.Exp(needed[i]), len(family)
+		c.describePower(needed[i], o)
+		large, known := c.answers.ask(largeEnough, c.changed() >= least), c.answers.ask(enoughEvidence, rejected[i])
+		c.proven = large && known
+		if c.proven && c.answers.ask(stillMore, c.verdict.Tail || c.fits[c.best()].up()) {
+			raised = append(raised, c.subject())
+		}
+	}
+	return raised
+}
+
+// confirm decides what this evaluation raised by whether those before raised it, too.
+func confirm(all []*compared, memory Memory, o Options) {
+	for _, c := range all {
+		n := memory.count(c.subject())
+		switch {
+		case n == 0:
+		case c.answers.ask(confirmed, n >= o.Evaluations):
+			c.regressed()
+		default:
+			c.verdict.State = Pending
+		}
+	}
+}
+
+// regressed makes it an alert, unless it is found to be not its own.
+func (c *compared) regressed() {
+	c.answers.ask(itsOwn, true)
+	c.verdict.State = Regressed
+}
+
+// notItsOwn is for what others explain: callees, or what its callers save. They stand for
+// the last time bucket and the confirmation, which are not asked of it then.
+func (c *compared) notItsOwn(state VerdictState, explains []string) {
+	c.answers.ask(stillMore, true)
+	if !c.verdict.LastEvaluation {
+		c.answers.ask(confirmed, true)
+	}
+	c.answers.ask(itsOwn, false)
+	c.verdict.State, c.verdict.Explains = state, explains
+}
+
+// changed is the change that must be at least the smallest that is raised: of the mean,
+// or of what decides, as a few calls can hide in the mean what all others show.
+func (c *compared) changed() float64 {
+	shared := c.fits[mean].change - math.Log1p(c.verdict.Change)
+	most := c.verdict.Change
+	for _, s := range c.decide {
+		if c.fits[s].ok {
+			most = max(most, shareOf(c.fits[s].change-shared))
+		}
+	}
+	return most
+}
+
+// describePower says what would have been seen, so much evidence being needed.
+func (c *compared) describePower(logNeeded float64, o Options) {
+	need := stats.RequiredLogE(c.spread.all, c.spread.df, margin(o), scales, logNeeded)
+	c.verdict.Seen90 = shareOf(need.Detectable(0.9))
+	c.verdict.PowerAt10 = need.Power(math.Log(1.1))
+}

@@ -1,0 +1,391 @@
+package evidence_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/compare/evidence"
+)
+
+func wantAlerts(t *testing.T, r *evidence.Result, want ...string) {
+	t.Helper()
+	if got := alerted(r); !slices.Equal(got, want) {
+		t.Errorf("alerts %q, want %q", got, want)
+		for _, v := range append(slices.Clone(r.Methods), r.Calls...) {
+			t.Logf("%s: %s: %s", v.Method, v.State, v.Reason)
+		}
+	}
+}
+
+func TestNothingChanged(t *testing.T) {
+	for seed := range uint64(5) {
+		wantAlerts(t, watch(t, newShop().deployment(seed), evidence.Defaults()))
+	}
+}
+
+// The leaf that got more expensive is reported; its callers are folded into it.
+func TestDeepestMethodIsRaised(t *testing.T) {
+	s := newShop()
+	s.at("Parse").self[1] *= 1.3
+	r := watch(t, s.deployment(1), evidence.Defaults())
+	wantAlerts(t, r, "regression Parse")
+	parse := verdictOf(t, r, "Parse")
+	if math.Abs(parse.Change-0.3) > 0.05 || parse.Interval[0] > 0.3 || parse.Interval[1] < 0.3 || parse.EValue < 1000 {
+		t.Errorf("change %+v", parse)
+	}
+	for caller, callee := range map[string]string{"Price": "Parse", "Total": "Price"} {
+		v := verdictOf(t, r, caller)
+		if v.State != evidence.Explained || !slices.Contains(v.Explains, callee) {
+			t.Errorf("%s is %s because of %v, want explained by %s", caller, v.State, v.Explains, callee)
+		}
+	}
+	// 2 Parse a call of Total, 300 calls of that in each of 6 instances and 5 minutes.
+	if want := 0.3 * 4000 * 2 * 300 * 6 * 288; math.Abs(parse.ExcessPerDay/want-1) > 0.2 {
+		t.Errorf("excess %.4g ns a day, want about %.4g", parse.ExcessPerDay, want)
+	}
+}
+
+// A caller whose own code got more expensive as well is reported next to its callee.
+func TestCallerWithGrowthOfItsOwn(t *testing.T) {
+	s := newShop()
+	s.at("Parse").self[1] *= 1.3
+	s.at("Total").self[1] *= 4
+	r := watch(t, s.deployment(2), evidence.Defaults())
+	got := alerted(r)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"regression Parse", "regression Total"}) {
+		t.Errorf("alerts %q", got)
+	}
+}
+
+// On few instances of busy hosts a caller's growth comes out larger or smaller than
+// what it pays more for its callee. It is the callee's all the same, as long as nothing
+// else is known; what is, is reported.
+func TestCallersAmidNoise(t *testing.T) {
+	o := evidence.Defaults()
+	o.Evaluations = 1
+	const seeds = 40
+	for _, c := range []struct {
+		upset, own float64
+		told       [2]int // of the deployments, Total next to Parse, at least and at most
+	}{
+		{0.04, 1, [2]int{0, 0}},
+		{0.02, 1, [2]int{0, 0}},
+		{0, 1.5, [2]int{5, seeds}}, // a fifth of its growth is its own
+		{0, 2, [2]int{33, seeds}},
+		{0.02, 3, [2]int{38, seeds}},
+		{0.04, 4, [2]int{36, seeds}},
+	} {
+		told := 0
+		for seed := range uint64(seeds) {
+			s := newShop()
+			s.bases, s.heads, s.upset = 3, 3, c.upset
+			s.at("Parse").self[1] *= 1.5
+			s.at("Total").self[1] *= c.own
+			r, _, err := evidence.Evaluate(s.deployment(seed), o, evidence.Memory{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := alerted(r)
+			if !slices.Contains(got, "regression Parse") || slices.Contains(got, "regression Price") {
+				t.Errorf("upset by %v, seed %d: alerts %q", c.upset, seed, got)
+			}
+			if slices.Contains(got, "regression Total") {
+				told++
+			}
+		}
+		if told < c.told[0] || told > c.told[1] {
+			t.Errorf("upset by %v, %v times its own code: told of Total in %d of %d, want %v", c.upset, c.own, told, seeds, c.told)
+		}
+	}
+}
+
+// In a service of few methods one that is called a hundred times as often as the
+// others does not decide what all have in common: neither when it gets cheaper nor
+// when it gets more expensive.
+func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
+	for _, change := range []float64{0.7, 1.4} {
+		s := newShop()
+		s.methods = s.methods[:6]
+		for i := range s.methods {
+			s.methods[i].entry = [2]float64{100, 100}
+		}
+		s.methods[5].calls = [2]map[string]float64{{"busy": 100}, {"busy": 100}}
+		s.methods = append(s.methods, shopMethod{name: "busy", self: [2]float64{1000, 1000 * change}})
+		r := watch(t, s.deployment(8), evidence.Defaults())
+		if change > 1 {
+			wantAlerts(t, r, "regression busy")
+		} else {
+			wantAlerts(t, r)
+		}
+		if v := verdictOf(t, r, "other0"); math.Abs(v.Change) > 0.1 {
+			t.Errorf("other0 changed by %+.1f%%", 100*v.Change)
+		}
+	}
+}
+
+func TestWholeServiceIsRaisedAlone(t *testing.T) {
+	s := newShop()
+	for i := range s.methods {
+		s.methods[i].self[1] *= 1.4
+	}
+	r := watch(t, s.deployment(3), evidence.Defaults())
+	wantAlerts(t, r, "whole_service whole service")
+	if math.Abs(r.Service.Change-0.4) > 0.1 {
+		t.Errorf("the service changed by %v", r.Service.Change)
+	}
+}
+
+// Who calls decides the plain mean; it is reported apart and raises nobody.
+func TestMixIsNoRegression(t *testing.T) {
+	s := newShop()
+	s.methods = append(s.methods,
+		shopMethod{name: "Cheap", self: [2]float64{10, 10}, entry: [2]float64{300, 100}, calls: [2]map[string]float64{{"Shared": 1}, {"Shared": 1}}},
+		shopMethod{name: "Shared", self: [2]float64{2000, 2000}, entry: [2]float64{100, 300}})
+	d := s.deployment(4)
+	for i := range d.Cells { // calls from outside do three times the work
+		c := &d.Cells[i]
+		if d.Methods[c.Method] == "Shared" && c.Caller == 0 {
+			c.Sum, c.Capped, c.Log = 3*c.Sum, 3*c.Capped, c.Log+c.Weight*math.Log(3)
+		}
+	}
+	r := watch(t, d, evidence.Defaults())
+	wantAlerts(t, r)
+	// Means 1.5 and 2.5 times the cheap one: all of the difference is mix.
+	if v := verdictOf(t, r, "Shared"); math.Abs(v.Mix-2.0/3) > 0.1 || math.Abs(v.Change) > 0.05 {
+		t.Errorf("mix %v, change %v", v.Mix, v.Change)
+	}
+}
+
+func TestCostThatMoved(t *testing.T) {
+	s := newShop()
+	s.at("Tax").self[1] -= 1500
+	s.at("Parse").self[1] += 750 // two calls
+	r := watch(t, s.deployment(5), evidence.Defaults())
+	wantAlerts(t, r)
+	v := verdictOf(t, r, "Price")
+	if v.State != evidence.Moved && v.State != evidence.Explained {
+		t.Errorf("Price is %s", v.State)
+	}
+	if v := verdictOf(t, r, "Parse"); v.State != evidence.Moved {
+		t.Errorf("Parse is %s: %s", v.State, v.Reason)
+	}
+}
+
+// A query in a loop makes no call more expensive.
+func TestMoreCalls(t *testing.T) {
+	s := newShop()
+	s.at("Price").calls[1] = map[string]float64{"Parse": 3}
+	r := watch(t, s.deployment(6), evidence.Defaults())
+	wantAlerts(t, r, "more_calls Price -> Parse")
+	if v := verdictOf(t, r, "Price"); v.State != evidence.Explained || v.Explains[0] != "more calls of Parse" {
+		t.Errorf("Price is %s because of %v", v.State, v.Explains)
+	}
+	if v := verdictOf(t, r, "Parse"); v.State != evidence.NotProven {
+		t.Errorf("Parse is %s, a call of it costs what it did", v.State)
+	}
+}
+
+// A method may be named as a pair is written. What an earlier evaluation said of the one is no
+// look at the other.
+func TestMethodNamedLikeAPair(t *testing.T) {
+	like, pair := newShop(), newShop()
+	for _, s := range []*shop{like, pair} {
+		s.methods = append(s.methods, shopMethod{name: "Price -> Parse", self: [2]float64{1000, 1000}, entry: [2]float64{200, 200}})
+	}
+	like.at("Price -> Parse").self[1] *= 2
+	pair.at("Price").calls[1] = map[string]float64{"Parse": 3}
+	d := like.deployment(20)
+	_, memory, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
+	if err != nil || memory.InARow[""]["Price -> Parse"] != 1 {
+		t.Fatal(memory, err)
+	}
+	shown := pair.deployment(20)
+	memory.Seen = memory.Seen.Add(-shown.Bucket)
+	r, memory, err := evidence.Evaluate(shown, evidence.Defaults(), memory)
+	if err != nil || memory.InARow["Price"]["Parse"] != 1 {
+		t.Fatal(memory, err)
+	}
+	wantAlerts(t, r)
+}
+
+func TestWarmUpIsLeftOut(t *testing.T) {
+	s := newShop()
+	s.started, s.slow = 3, 0.5
+	d := s.deployment(7)
+	wantAlerts(t, watch(t, d, evidence.Defaults()))
+	o := evidence.Defaults()
+	o.WarmUp = 0
+	d.Buckets = 6
+	r := watch(t, d, o)
+	if r.Service.Change < 0.1 {
+		t.Errorf("with the warm-up the service changed by %v", r.Service.Change)
+	}
+}
+
+func TestWhatCannotBeJudged(t *testing.T) {
+	s := newShop()
+	s.methods = append(s.methods,
+		shopMethod{name: "Rare", self: [2]float64{10, 10}, entry: [2]float64{0.2, 0.2}},
+		shopMethod{name: "New", self: [2]float64{10, 10}, entry: [2]float64{0, 100}},
+		shopMethod{name: "Gone", self: [2]float64{10, 10}, entry: [2]float64{100, 0}})
+	r := watch(t, s.deployment(8), evidence.Defaults())
+	for method, want := range map[string]evidence.VerdictState{"Rare": evidence.FewRecords, "New": evidence.New, "Gone": evidence.Gone} {
+		if v := verdictOf(t, r, method); v.State != want || v.State.Judged() || !strings.HasPrefix(v.Reason, "~ ") {
+			t.Errorf("%s is %s (%s), want %s", method, v.State, v.Reason, want)
+		}
+	}
+}
+
+// No verdict without power: what was not found could have been seen from there.
+func TestPowerIsTold(t *testing.T) {
+	r := watch(t, newShop().deployment(9), evidence.Defaults())
+	for _, v := range r.Methods {
+		if v.State != evidence.NotProven {
+			continue
+		}
+		if !(v.Seen90 > 0.02 && v.Seen90 < 0.5) || !strings.Contains(v.Reason, "would have been seen with 90% probability") {
+			t.Errorf("%s: %v: %s", v.Method, v.Seen90, v.Reason)
+		}
+	}
+}
+
+func TestOneLookIsNotEnough(t *testing.T) {
+	s := newShop()
+	s.at("Tax").self[1] *= 2
+	d := s.deployment(10)
+	r, memory, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := verdictOf(t, r, "Tax"); v.State != evidence.Pending || len(r.Alerts) != 0 {
+		t.Errorf("after one look Tax is %s, alerts %v", v.State, alerted(r))
+	}
+	text, err := json.Marshal(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored evidence.Memory
+	if err := json.Unmarshal(text, &stored); err != nil {
+		t.Fatal(err)
+	}
+	// The same buckets again are the same evaluation; one more bucket is another.
+	r, again, err := evidence.Evaluate(d, evidence.Defaults(), stored)
+	if err != nil || len(r.Alerts) != 0 || !reflect.DeepEqual(again.InARow, stored.InARow) {
+		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)
+	}
+	d.Buckets++
+	r, _, err = evidence.Evaluate(d, evidence.Defaults(), again)
+	if err != nil || verdictOf(t, r, "Tax").State != evidence.Regressed {
+		t.Errorf("after two looks: %v %v", alerted(r), err)
+	}
+}
+
+// Neither the order of cells nor the unit of cost is evidence.
+func TestInvariance(t *testing.T) {
+	s := newShop()
+	s.at("Tax").self[1] *= 1.15
+	d := s.deployment(11)
+	want, _, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shuffled := *d
+	shuffled.Cells = slices.Clone(d.Cells)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(d.Cells), func(i, j int) {
+		shuffled.Cells[i], shuffled.Cells[j] = shuffled.Cells[j], shuffled.Cells[i]
+	})
+	scaled := *d
+	scaled.Cells = slices.Clone(d.Cells)
+	for i := range scaled.Cells {
+		c := &scaled.Cells[i]
+		c.Sum, c.Capped, c.Log = 1000*c.Sum, 1000*c.Capped, c.Log+c.Weight*math.Log(1000)
+	}
+	for name, other := range map[string]*evidence.Deployment{"shuffled": &shuffled, "scaled": &scaled} {
+		got, _, err := evidence.Evaluate(other, evidence.Defaults(), evidence.Memory{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got.Methods {
+			if w := want.Methods[i]; v.State != w.State || math.Abs(v.Change-w.Change) > 1e-9 || math.Abs(v.LogE-w.LogE) > 1e-6 {
+				t.Errorf("%s: %s: %+v, want %+v", name, v.Method, v, w)
+			}
+		}
+	}
+}
+
+func TestSameCellsSameVerdicts(t *testing.T) {
+	d := newShop().deployment(12)
+	a, _, _ := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
+	b, _, _ := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
+	if !reflect.DeepEqual(a, b) {
+		t.Error("two looks at the same cells differ")
+	}
+}
+
+func TestOneInstanceEachIsSaid(t *testing.T) {
+	s := newShop()
+	s.bases, s.heads = 1, 1
+	d := s.deployment(13)
+	d.Overlap = evidence.Sequential
+	r := watch(t, d, evidence.Defaults())
+	if len(r.Warnings) != 2 || !r.Service.State.Judged() {
+		t.Errorf("warnings %q, service %s", r.Warnings, r.Service.State)
+	}
+	wantAlerts(t, r)
+}
+
+func TestRefusals(t *testing.T) {
+	bad := evidence.Options{WarmUp: -time.Second, Alpha: 2}
+	_, _, err := evidence.Evaluate(newShop().deployment(1), bad, evidence.Memory{})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, name := range []string{"WarmUp", "Records", "Evaluations", "Alpha", "Inflation", "Explained"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+	d := newShop().deployment(1)
+	d.Cells[3].Instance = 99
+	if _, _, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 3") {
+		t.Errorf("a cell of no instance: %v", err)
+	}
+	d = newShop().deployment(1)
+	d.Cells[4].Log = math.Inf(-1) // of a call of 0 ns
+	if _, _, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 4") {
+		t.Errorf("a sum without end: %v", err)
+	}
+}
+
+// What is hardly known is still said in JSON.
+func TestVerdictsAreJSON(t *testing.T) {
+	s := newShop()
+	s.bases, s.heads, s.buckets = 2, 2, 3
+	for i := range s.methods {
+		s.methods[i].entry = [2]float64{8, 8}
+	}
+	for seed := range uint64(20) {
+		d := s.deployment(seed)
+		r := rand.New(rand.NewPCG(seed, 2))
+		for i := range d.Cells { // costs over many orders of magnitude
+			c, z := &d.Cells[i], 5*r.NormFloat64()
+			c.Sum, c.Capped, c.Log = c.Sum*math.Exp(z), c.Capped*math.Exp(z), c.Log+c.Weight*z
+		}
+		o := evidence.Defaults()
+		o.Records = 1
+		result, _, err := evidence.Evaluate(d, o, evidence.Memory{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(result); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}

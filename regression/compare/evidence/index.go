@@ -1,0 +1,103 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// index is a deployment made ready: the cells by method, and which buckets of which
+// instances count.
+type index struct {
+	d        *Deployment
+	cells    []Cell
+	first    []int  // of a method in cells; one more at the end
+	warm     []bool // instance x bucket: after warm-up
+	heads    int    // instances
+	bases    int
+	position []int32   // of a caller among those of the current method, -1 none
+	callees  [][]int32 // of a method: the cells of calls that it makes
+	// processBuckets and allCalls are of each version.
+	processBuckets, allCalls [2]float64
+	entry                    [][2]float64 // of a method: calls that no other method makes, and all
+	// callersKnown says that own costs can be formed.
+	callersKnown bool
+	learned      WarmUp
+}
+
+func (x *index) at(instance, bucket int32) int { return int(instance)*x.d.Buckets + int(bucket) }
+
+func (x *index) of(method int) []Cell { return x.cells[x.first[method]:x.first[method+1]] }
+
+func newIndex(d *Deployment, o Options) (*index, error) {
+	if d.Bucket <= 0 || d.Buckets < 0 {
+		return nil, fmt.Errorf("deployment: Bucket must be positive and Buckets at least 0, found %v and %d", d.Bucket, d.Buckets)
+	}
+	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Buckets)}
+	x.callees, x.entry = make([][]int32, len(d.Methods)), make([][2]float64, len(d.Methods))
+	x.position = make([]int32, len(d.Callers))
+	for i := range x.position {
+		x.position[i] = -1
+	}
+	for i, in := range d.Instances {
+		if in.Side == Head {
+			x.heads++
+		} else {
+			x.bases++
+		}
+		for s := range d.Buckets {
+			begins := d.Begin.Add(d.Bucket * time.Duration(s))
+			x.warm[i*d.Buckets+s] = in.Started.IsZero() || !begins.Before(in.Started.Add(max(o.WarmUp, 0)))
+		}
+	}
+	sorted := true
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		if int(c.Method) >= len(d.Methods) || int(c.Caller) >= len(d.Callers) || int(c.Instance) >= len(d.Instances) ||
+			min(c.Method, c.Caller, c.Instance, c.Bucket) < 0 {
+			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
+		}
+		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed + c.Near + c.NearWeight + c.Over + c.OverWeight + c.Far + c.FarWeight; sum-sum != 0 {
+			return nil, fmt.Errorf("deployment: cell %d must hold finite sums, found %+v", i, *c)
+		}
+		x.first[c.Method+1]++
+		sorted = sorted && (i == 0 || d.Cells[i-1].Method <= c.Method)
+	}
+	for m := range d.Methods {
+		x.first[m+1] += x.first[m]
+	}
+	if !sorted {
+		x.cells = slices.Clone(d.Cells)
+		slices.SortStableFunc(x.cells, func(a, b Cell) int { return int(a.Method) - int(b.Method) })
+	}
+	return x, nil
+}
+
+// shown reports whether a cell is of a complete bucket after warm-up.
+func (x *index) shown(c *Cell) bool {
+	return int(c.Bucket) < x.d.Buckets && x.warm[x.at(c.Instance, c.Bucket)]
+}
+
+// counts reports whether a cell is part of the comparison of costs.
+func (x *index) counts(c *Cell) bool {
+	return c.Records > 0 && c.Weight > 0 && x.shown(c)
+}
+
+// headBuckets counts the buckets in which the head version ran, warmed up.
+func (x *index) headBuckets() (n int) {
+	for s := range x.d.Buckets {
+		if x.headRuns(s) {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *index) headRuns(bucket int) bool {
+	for i, in := range x.d.Instances {
+		if in.Side == Head && x.warm[i*x.d.Buckets+bucket] {
+			return true
+		}
+	}
+	return false
+}

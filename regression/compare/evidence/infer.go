@@ -1,0 +1,311 @@
+package evidence
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// Spread is how much something differs: a variance of logarithms, and the degrees of
+// freedom with which it is known.
+type Spread struct{ Variance, DF float64 }
+
+// Spreads are what earlier deployments have shown: how much hosts differ, and how much a
+// method differs from process to process. The zero value is nothing.
+type Spreads struct {
+	Hosts, Processes Spread
+	// OneMethod is what Processes counts as for one method, in degrees of freedom.
+	OneMethod float64
+}
+
+// Differences are what the processes of one version differ by, in a deployment.
+type Differences struct {
+	Hosts     stats.Heterogeneity
+	Processes []stats.Heterogeneity // of each method
+}
+
+// LearnSpreads pools the differences of several deployments.
+func LearnSpreads(of []Differences) Spreads {
+	var hosts, processes []stats.Heterogeneity
+	for _, d := range of {
+		hosts = append(hosts, d.Hosts)
+		processes = append(processes, d.Processes...)
+	}
+	var s Spreads
+	s.Hosts = pool(hosts, Spread{hostsPrior * hostsPrior, hostsPriorDF})
+	s.Processes = pool(processes, Spread{betweenPrior * betweenPrior, betweenPriorDF})
+	s.OneMethod = stats.PriorDF(processes, s.Processes.Variance)
+	return s
+}
+
+func pool(groups []stats.Heterogeneity, prior Spread) Spread {
+	variance := stats.Pool(groups, prior.Variance, prior.DF)
+	return Spread{variance, stats.PooledDF(groups, variance, prior.DF)}
+}
+
+const (
+	// betweenPrior is the spread of a method between instances that is assumed where
+	// nothing is known of it, and betweenPriorDF what that counts as.
+	betweenPrior   = 0.03
+	betweenPriorDF = 4
+	// hostsPrior and hostsPriorDF are those of all methods of a host.
+	hostsPrior   = 0.10
+	hostsPriorDF = 4
+	// otherTime is the standard deviation of what all methods differ by at another time.
+	otherTime = 0.05
+	// byLoad is how much the cost of all calls may change when a process gets e times as
+	// many of them, and byLoadMethod how much that differs by method.
+	byLoad, byLoadMethod = 0.20, 0.10
+	byLoadDF             = 6
+)
+
+func (s Spread) or(sd, df float64) Spread {
+	if s.DF > 0 && s.Variance > 0 {
+		return s
+	}
+	return Spread{sd * sd, df}
+}
+
+// differ is what is known of the differences between processes in one deployment.
+type differ struct {
+	hosts   Spread // of the contrast of the versions
+	between [statistics]Spread
+	prior   [statistics]float64 // degrees of freedom that between counts as in one method
+	seen    Differences
+	taken   Spreads // with which all this is known
+}
+
+// differences learns how hosts and processes differ from instances of one version.
+func differences(x *index, h hostEffects, methods []compared) differ {
+	d := x.d
+	hostPrior := d.Spreads.Hosts.or(hostsPrior, hostsPriorDF)
+	processPrior := d.Spreads.Processes.or(betweenPrior, betweenPriorDF)
+	if h.level == nil { // hosts cannot be distinguished from processes
+		processPrior = Spread{hostPrior.Variance + processPrior.Variance, min(hostPrior.DF, processPrior.DF)}
+	}
+	var out differ
+	for s := range out.between {
+		groups := heterogeneity(methods, statistic(s))
+		out.between[s] = pool(groups, processPrior)
+		out.prior[s] = min(max(stats.PriorDF(groups, out.between[s].Variance), d.Spreads.OneMethod), out.between[s].DF)
+		if statistic(s) == mean {
+			out.seen = Differences{h.spread, groups}
+		}
+	}
+	host := pool([]stats.Heterogeneity{h.spread}, hostPrior)
+	if h.level == nil {
+		host.Variance = 0
+	}
+	out.taken = Spreads{Hosts: host, Processes: out.between[mean]}
+	contrast := host.Variance * h.weights
+	if load := x.load(); math.Abs(load) > sameLoad && h.level != nil {
+		by := byLoad * byLoad * load * load
+		host.DF = stats.Satterthwaite([]float64{contrast, by}, []float64{host.DF, byLoadDF})
+		contrast += by
+	}
+	if d.Overlap != Concurrent {
+		other := otherTime * otherTime
+		host.DF = stats.Satterthwaite([]float64{contrast, other}, []float64{host.DF, 4})
+		contrast += other
+	}
+	out.hosts = Spread{contrast, host.DF}
+	return out
+}
+
+// estimate makes the errors of a method's changes, and says whether it can be judged.
+// inflation is that of what processes differ by.
+func (c *compared) estimate(d differ, o Options, inflation float64) {
+	v := &c.verdict
+	enough := c.answers.ask(enoughRecords, min(c.seen[Base], c.seen[Head]) >= o.Records)
+	switch {
+	case c.seen[Head] == 0 && c.seen[Base] > 0 && v.HeadRecords == 0:
+		v.State = Gone
+		return
+	case c.seen[Base] == 0:
+		v.State = New
+		return
+	case !enough:
+		v.State = FewRecords
+		return
+	case !c.fits[c.decide[0]].ok || !c.fits[mean].ok || !c.inclusive.ok:
+		v.State = FewBuckets
+		return
+	}
+	v.State = NotProven
+	load := 0.0
+	if math.Abs(c.load) > sameLoad {
+		load = byLoadMethod * byLoadMethod * c.load * c.load
+	}
+	for s := range c.fits {
+		f := &c.fits[s]
+		if !f.ok {
+			continue
+		}
+		between, df := f.instances.Moderated(d.between[s].Variance, d.prior[s])
+		measured, processes := f.measured(o.Inflation), inflation*between*f.spread
+		c.errors[s] = errorOf{
+			measured: measured, all: measured + processes + load,
+			df: stats.Satterthwaite([]float64{measured, processes, load}, []float64{f.df, df, byLoadDF}),
+		}
+	}
+}
+
+// best is the statistic whose error is smallest among those that decide.
+func (c *compared) best() statistic {
+	best := c.decide[0]
+	for _, s := range c.decide[1:] {
+		if c.fits[s].ok && c.errors[s].all < c.errors[best].all {
+			best = s
+		}
+	}
+	return best
+}
+
+// leastVote is the precision from which a method has a vote: its own cost is known to
+// a third or so.
+const leastVote = 0.35
+
+// votes are what methods say of the change that all share. at is the number of each
+// method's vote, -1 for none.
+func votes(methods []compared, d *Deployment) (out []stats.Vote, at []int) {
+	at = make([]int, len(methods))
+	for m := range methods {
+		c := &methods[m]
+		at[m] = -1
+		if c.verdict.State != NotProven || c.basis == OwnPart || d.Wall {
+			continue
+		}
+		e := c.errors[c.best()]
+		if e.all > leastVote*leastVote {
+			continue
+		}
+		at[m] = len(out)
+		out = append(out, stats.Vote{Change: c.fits[c.best()].change, Variance: e.all, DF: e.df})
+	}
+	return out, at
+}
+
+// evidence is the e-value of a method: against what the others say all methods share, or,
+// where w is nil, against what hosts can differ by. Of several statistics it is a mean with
+// fixed weights, so it is an e-value.
+func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
+	var logs, variances [statistics]float64
+	for s := range logs {
+		if !c.fits[s].ok {
+			continue
+		}
+		e, change := c.errors[s], c.fits[s].change
+		if variances[s] = e.all; w != nil {
+			logs[s] = w.LogE(change, stats.Error{Variance: e.all, DF: e.df}, c.loading, margin(o), scales)
+			continue
+		}
+		whole := e.with(hosts)
+		logs[s] = stats.LogEStudent(change, whole.all, whole.df, margin(o), scales)
+	}
+	if len(c.decide) == 1 {
+		return logs[c.decide[0]]
+	}
+	both := meanEvidence(logs, variances)
+	if len(c.tails) == 0 {
+		return both
+	}
+	processes := c.errors[c.best()]
+	shared := 0.0
+	if w != nil {
+		shared = w.Mean - w.SD
+	}
+	rare := c.tailEvidence(math.Sqrt(processes.all-processes.measured+hosts.Variance), shared)
+	whole := weighted([]float64{1 - meanShare - tailShare, meanShare, tailShare}, both, logs[mean], rare)
+	// Most calls did not change by half as much as their mean.
+	c.verdict.Tail = max(logs[mean], rare) > both && c.fits[level].change < c.fits[mean].change/2
+	return whole
+}
+
+// weighted is the logarithm of a weighted mean of values given by their logarithms.
+func weighted(weights []float64, logs ...float64) float64 {
+	for i := range logs {
+		logs[i] += math.Log(weights[i] * float64(len(logs)))
+	}
+	return stats.LogMean(logs...)
+}
+
+// with adds what hosts differ by.
+func (e errorOf) with(hosts Spread) errorOf {
+	return errorOf{e.measured, e.all + hosts.Variance, stats.Satterthwaite([]float64{e.all, hosts.Variance}, []float64{e.df, hosts.DF})}
+}
+
+// inferNext makes the verdict of a method next to what the others say all methods share.
+// Where it may be the version that all share, nothing is taken off: the interval reaches
+// from the change if hosts did it to the change if the version did, and the evidence must
+// hold in both cases.
+func (c *compared) inferNext(w *stats.Without, d differ, o Options) {
+	v := &c.verdict
+	c.measure(o)
+	e, f := c.errors[mean], c.fits[mean]
+	low, high := w.Interval(f.change, e.all, e.df, c.loading)
+	left := Part{shareOf(f.change - c.loading*w.Mean), [2]float64{shareOf(low), shareOf(high)}}
+	hosts := Spread{c.loading * c.loading * w.SD * w.SD, math.Inf(1)}
+	c.spread = c.errors[c.best()].with(hosts)
+	if v.CommonReason = attributed(w, d.hosts); v.CommonReason != "" {
+		version := partOf(f.change, e.all, e.df)
+		v.Change, v.Interval = version.Change, [2]float64{min(version.Interval[0], left.Interval[0]), max(version.Interval[1], left.Interval[1])}
+		c.logE = c.evidence(nil, Spread{0, math.Inf(1)}, o)
+		c.atMost(c.evidence(w, hosts, o))
+		return
+	}
+	v.CommonReason = takenOff
+	v.Common = &Part{shareOf(c.loading * w.Mean), [2]float64{shareOf(c.loading * w.Low), shareOf(c.loading * w.High)}}
+	v.Remaining, v.Change, v.Interval = &left, left.Change, left.Interval
+	c.logE = c.evidence(w, hosts, o)
+	c.atMost(c.logE)
+}
+
+// inferAlone makes the verdict of a method next to what hosts can differ by: what all
+// methods share is not known, for that reason. Calls, which no host makes more, have none.
+func (c *compared) inferAlone(reason string, d differ, o Options) {
+	v := &c.verdict
+	c.measure(o)
+	c.alone, v.CommonReason = reason != "", reason
+	hosts := Spread{c.loading * c.loading * d.hosts.Variance, d.hosts.DF}
+	c.spread = c.errors[c.best()].with(hosts)
+	whole := c.errors[mean].with(hosts)
+	part := partOf(c.fits[mean].change, whole.all, whole.df)
+	v.Change, v.Interval = part.Change, part.Interval
+	c.logE = c.evidence(nil, hosts, o)
+	c.atMost(c.logE)
+}
+
+// measure fills in what was measured.
+func (c *compared) measure(o Options) {
+	v, f := &c.verdict, c.fits[mean]
+	v.Measured = partOf(f.change, c.errors[mean].measured, f.df)
+	v.Inclusive = partOf(c.inclusive.change, c.inclusive.measured(o.Inflation), c.inclusive.df)
+	c.surely = v.Measured.Interval[0]
+}
+
+// atMost bounds the evidence.
+func (c *compared) atMost(logE float64) {
+	c.logE = min(c.logE, logE)
+	c.verdict.LogE, c.verdict.EValue = c.logE, math.Exp(min(c.logE, 700))
+}
+
+// meanShare and tailShare are the weights of the uncapped mean and of rare calls in the
+// evidence.
+const meanShare, tailShare = 0.05, 0.1
+
+// tailEvidence is the mean of the e-values of the thresholds; 0 if there are none.
+func (c *compared) tailEvidence(processes, shared float64) float64 {
+	logs := make([]float64, 0, thresholds)
+	for k := range c.tails {
+		logs = append(logs, c.tails[k].logE(processes, shared))
+	}
+	return stats.LogMean(logs...)
+}
+
+// partOf is a change with its 95% interval.
+func partOf(change, variance, df float64) Part {
+	half := stats.Estimate{SE: math.Sqrt(variance), DF: min(df, 1e6)}.Margin(0.95)
+	return Part{shareOf(change), [2]float64{shareOf(change - half), shareOf(change + half)}}
+}
+
+func margin(o Options) float64 { return math.Log1p(o.Margin) }

@@ -1,0 +1,18 @@
+package evidence
+
+import "testing"
+
+// A method whose own cost can be compared and whose inclusive cost cannot is not judged.
+func TestInclusiveCostIsNeeded(t *testing.T) {
+	good := fit{ok: true, df: 10, within: 1}
+	c := compared{decide: []statistic{mean}, inclusive: good}
+	c.seen[Base], c.seen[Head] = 1000, 1000
+	c.fits[mean] = good
+	if c.estimate(differ{}, Defaults(), 1); c.verdict.State != NotProven {
+		t.Errorf("%s", c.verdict.State)
+	}
+	c.inclusive = fit{}
+	if c.estimate(differ{}, Defaults(), 1); c.verdict.State != FewBuckets {
+		t.Errorf("%s", c.verdict.State)
+	}
+}

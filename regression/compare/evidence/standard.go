@@ -1,0 +1,214 @@
+package evidence
+
+import "math"
+
+// A statistic is what is compared of a method.
+type statistic int
+
+const (
+	cost  statistic = iota // the mean of capped cost, as a ratio: few calls do not decide it
+	level                  // the mean logarithm, as a difference: sees more under heavy tails
+	mean                   // the mean, as a ratio: what is paid. Of a method with callees, of its own cost
+	statistics
+)
+
+// grid holds, per instance and bucket, what the method's calls were expected to
+// cost by the base's means per caller and bucket, and how far they are off.
+type grid struct {
+	expected []float64 // u: sum of W * mean of the base; W for level
+	residual []float64 // e: observed - expected
+	variance []float64 // v: what the variance of e is proportional to
+	known    []float64 // the part of v that residuals show: base cells are in their own mean
+	// The base again, each cell as often as it was used for the head's
+	// expectation: the error of the expectation is that of these.
+	used         []float64 // b*u
+	usedVariance float64   // sum of b^2 v
+}
+
+// standard compares the cells of one method with the base's means. It is indirect
+// standardisation by caller and bucket: a version that is called from elsewhere or
+// at another time is not more expensive for that. Buffers are reused from method to
+// method.
+type standard struct {
+	x        *index
+	grids    [statistics]grid
+	records  []float64 // instance x bucket
+	calls    []float64
+	common   []float64 // instance x bucket: what is removed
+	factorOf []float64 // exp(-common)
+	// The records and the calls that could be compared, and the calls of callers
+	// that the base never had.
+	seen      [2]float64
+	measured  [2]float64 // records, compared or not
+	weight    [2]float64
+	unmatched float64
+
+	callers      []int32
+	baseMean     [statistics][]float64 // of the base, by caller and bucket
+	share        []float64             // weight of the bucket's own mean in it
+	paid         []float64             // instance x bucket: to callees, and its variance
+	paidVariance []float64
+	use          []float64 // b
+	baseW        []float64
+	baseN        []float64
+	baseY        [statistics][]float64
+	headW        []float64
+	factor       [statistics][]float64 // of a bucket
+	known        []float64             // share of the bucket's own difference in its factor
+	shrink       float64
+	// By bucket, to compare buckets with each other.
+	differences, errors []float64
+	bucketError         float64   // variance of the change because buckets differ
+	totalW              []float64 // by caller
+	totalN              []float64
+	totalMean           [statistics][]float64
+}
+
+func newStandard(x *index) *standard {
+	z := &standard{x: x, records: make([]float64, len(x.warm)), calls: make([]float64, len(x.warm))}
+	for k := range z.grids {
+		g := &z.grids[k]
+		for _, p := range []*[]float64{&g.expected, &g.residual, &g.variance, &g.known, &g.used} {
+			*p = make([]float64, len(x.warm))
+		}
+		z.factor[k] = make([]float64, x.d.Buckets)
+	}
+	z.known = make([]float64, x.d.Buckets)
+	return z
+}
+
+// observed is what a cell holds of the statistics, less what all methods of its
+// instance and bucket share.
+func (z *standard) observed(c *Cell) [statistics]float64 {
+	if z.common == nil {
+		return [statistics]float64{cost: c.Capped, level: c.Log, mean: c.Sum}
+	}
+	at := z.x.at(c.Instance, c.Bucket)
+	return [statistics]float64{
+		cost: c.Capped * z.factorOf[at], level: c.Log - c.Weight*z.common[at], mean: c.Sum * z.factorOf[at],
+	}
+}
+
+// remove sets what is taken off by instance and bucket, nil for nothing.
+func (z *standard) remove(common []float64) {
+	z.common = common
+	z.factorOf = zeros(z.factorOf, len(common))
+	for at, f := range common {
+		z.factorOf[at] = math.Exp(-f)
+	}
+}
+
+// method fills the grids with a method. It is false where nothing can be compared.
+func (z *standard) method(cells []Cell) bool {
+	z.clear(cells)
+	buckets := z.x.d.Buckets
+	for i := range cells {
+		c := &cells[i]
+		if !z.x.counts(c) {
+			continue
+		}
+		k := int(z.x.position[c.Caller])*buckets + int(c.Bucket)
+		if z.x.d.Instances[c.Instance].Side == Head {
+			z.headW[k] += c.Weight
+			continue
+		}
+		z.baseW[k] += c.Weight
+		z.baseN[k] += c.Records
+		for s, y := range z.observed(c) {
+			z.baseY[s][k] += y
+		}
+	}
+	z.means()
+	ok := false
+	for i := range cells {
+		ok = z.addCell(&cells[i]) || ok
+	}
+	for _, c := range z.callers {
+		z.x.position[c] = -1
+	}
+	return ok
+}
+
+// addCell puts a cell into the grids.
+func (z *standard) addCell(c *Cell) bool {
+	if !z.x.counts(c) {
+		return false
+	}
+	caller := int(z.x.position[c.Caller])
+	k := caller*z.x.d.Buckets + int(c.Bucket)
+	side := z.x.d.Instances[c.Instance].Side
+	z.measured[side] += c.Records
+	if !(z.totalN[caller] > 0) {
+		z.unmatched += c.Weight
+		return false
+	}
+	at := z.x.at(c.Instance, c.Bucket)
+	z.records[at] += c.Records
+	z.calls[at] += c.Weight
+	z.seen[side] += c.Records
+	z.weight[side] += c.Weight
+	y := z.observed(c)
+	spread := c.Weight * c.Weight / c.Records
+	known := 1.0
+	if side == Base {
+		own := c.Weight / z.baseW[k]
+		known = 1 - 2*z.share[k]*own + z.share[k]*z.share[k]*own
+	}
+	for s := range z.grids {
+		g := &z.grids[s]
+		u, v := c.Weight, spread
+		expected := u * z.baseMean[s][k]
+		if statistic(s) != level {
+			u = expected
+			v = spread * z.baseMean[s][k] * z.baseMean[s][k]
+		}
+		g.expected[at] += u
+		g.residual[at] += y[s] - expected
+		g.variance[at] += v
+		g.known[at] += v * known
+		if side == Base {
+			g.used[at] += z.use[k] * u
+			g.usedVariance += z.use[k] * z.use[k] * v
+		}
+	}
+	return true
+}
+
+// clear empties the buffers and numbers the callers of the method.
+func (z *standard) clear(cells []Cell) {
+	z.callers = z.callers[:0]
+	for i := range cells {
+		if c := cells[i].Caller; z.x.position[c] < 0 {
+			z.x.position[c] = int32(len(z.callers))
+			z.callers = append(z.callers, c)
+		}
+	}
+	n := len(z.callers) * z.x.d.Buckets
+	for _, p := range []*[]float64{
+		&z.baseMean[cost], &z.baseMean[level], &z.baseMean[mean], &z.share, &z.use, &z.baseW, &z.baseN, &z.baseY[cost], &z.baseY[level], &z.baseY[mean], &z.headW,
+	} {
+		*p = zeros(*p, n)
+	}
+	for _, p := range []*[]float64{&z.totalW, &z.totalN, &z.totalMean[cost], &z.totalMean[level], &z.totalMean[mean]} {
+		*p = zeros(*p, len(z.callers))
+	}
+	z.seen, z.measured, z.weight, z.unmatched = [2]float64{}, [2]float64{}, [2]float64{}, 0
+	clear(z.records)
+	clear(z.calls)
+	for k := range z.grids {
+		g := &z.grids[k]
+		g.usedVariance = 0
+		for _, values := range [][]float64{g.expected, g.residual, g.variance, g.known, g.used} {
+			clear(values)
+		}
+	}
+}
+
+func zeros(values []float64, n int) []float64 {
+	if cap(values) < n {
+		return make([]float64, n)
+	}
+	values = values[:n]
+	clear(values)
+	return values
+}

@@ -1,0 +1,111 @@
+package evidence
+
+import "fmt"
+
+// condition is one of those that an alert takes, in the order in which they are asked.
+type condition int
+
+const (
+	enoughRecords condition = iota
+	largeEnough
+	enoughEvidence
+	stillMore // in the last time bucket
+	confirmed // by consecutive evaluations
+	itsOwn    // not that of callees, not saved by a caller
+	conditions
+)
+
+// answers say of each condition whether it holds, null where it was not asked.
+type answers [conditions]*bool
+
+// ask records whether a condition holds, and returns it.
+func (a *answers) ask(c condition, holds bool) bool {
+	a[c] = &holds
+	return holds
+}
+
+// endAt drops what was asked after a condition.
+func (a *answers) endAt(c condition) { clear(a[c+1:]) }
+
+// Predicate is one condition of an alert that was asked.
+type Predicate struct {
+	Name  string `json:"name"`
+	Want  string `json:"want"`
+	Found string `json:"found"`
+	Holds *bool  `json:"holds"`
+}
+
+// Trace is how a verdict was decided: the conditions of an alert that were asked, in their
+// order, and a sentence. Regressed are those of which all hold, to the last one.
+type Trace struct {
+	Predicates []Predicate `json:"predicates"`
+	Decided    string      `json:"decided"`
+}
+
+// trace puts the answers into words. moreCalls says that the calls of the method are raised.
+func (c *compared) trace(o Options, moreCalls bool) Trace {
+	v := &c.verdict
+	words := [conditions]Predicate{
+		enoughRecords: {Name: "records on both sides", Want: fmt.Sprintf("%g or more", o.Records),
+			Found: fmt.Sprintf("%d and %d", int64(v.BaseRecords), int64(v.HeadRecords))},
+		largeEnough: {Name: "change", Want: fmt.Sprintf("%.6g%% or more", 100*o.LeastChange),
+			Found: fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", 100*v.Change, 100*v.Interval[0], 100*v.Interval[1])},
+		enoughEvidence: {Name: "e-value", Want: fmt.Sprintf("%.3g or more: %s", v.NeededE, c.requirement(o)), Found: fmt.Sprintf("%.3g", v.EValue)},
+		stillMore:      {Name: "the last time bucket", Want: "not cheaper than the base"},
+		confirmed:      {Name: "consecutive evaluations", Want: fmt.Sprint(o.Evaluations)},
+		itsOwn:         {Name: "the growth is its own", Want: "not that of raised callees, not saved by a caller", Found: v.Reason},
+	}
+	if most := c.changed(); most >= o.LeastChange && v.Change < o.LeastChange {
+		words[largeEnough].Found += fmt.Sprintf("; %+.1f%% but for the most expensive calls", 100*most)
+	}
+	var t Trace
+	for i, holds := range c.answers {
+		if holds != nil {
+			words[i].Holds = holds
+			t.Predicates = append(t.Predicates, words[i])
+		}
+	}
+	t.Decided = c.decided(t.Predicates, moreCalls)
+	return t
+}
+
+// requirement says where the e-value that is needed comes from.
+func (c *compared) requirement(o Options) string {
+	if c.verdict.LastEvaluation {
+		return fmt.Sprintf("%d times what two evaluations require, as no other can follow", LastEvaluationFactor)
+	}
+	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(c.hypotheses)/(o.Alpha*c.verdict.NeededE), c.hypotheses, 100*o.Alpha)
+}
+
+// decided says which condition decided.
+func (c *compared) decided(asked []Predicate, moreCalls bool) string {
+	v, none := &c.verdict, "no alert"
+	switch {
+	case moreCalls:
+		none = "an alert of its calls, no alert of its cost"
+	case v.State == Explained || v.State == WithService:
+		none = "no alert of its own"
+	}
+	switch v.State {
+	case Regressed:
+		return "an alert: every condition holds"
+	case Pending:
+		return "the next evaluation decides: only the last of two raised it"
+	case Explained:
+		return none + ", because of what it calls: " + v.Reason
+	case WithService:
+		return none + ", the whole service has it: " + v.Reason
+	case Moved:
+		return none + ", because its caller costs the same as before: " + v.Reason
+	case NotProven:
+		if more := c.answers[stillMore]; more != nil && !*more {
+			return "raised by its size and evidence, but in the last time bucket it was no longer more expensive"
+		}
+		for _, p := range asked {
+			if !*p.Holds {
+				return fmt.Sprintf("%s, because of the %s: want %s, found %s. %s", none, p.Name, p.Want, p.Found, v.Reason)
+			}
+		}
+	}
+	return v.Reason
+}

@@ -1,0 +1,112 @@
+package evidence_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/regression/compare/evidence"
+)
+
+// decidedBy are the conditions that decide a state, by not holding; of a state without any the
+// trace ends before the last one.
+var decidedBy = map[evidence.VerdictState][]string{
+	evidence.New: {"records on both sides"}, evidence.Gone: {"records on both sides"}, evidence.FewRecords: {"records on both sides"},
+	evidence.FewBuckets: nil,
+	evidence.NotProven:  {"change", "e-value", "the last time bucket"}, evidence.Undecided: {"change", "e-value"},
+	evidence.Pending:   {"consecutive evaluations"},
+	evidence.Explained: {"the growth is its own"}, evidence.Moved: {"the growth is its own"},
+	evidence.WithService: nil,
+}
+
+// traceAgrees checks that a method is regressed exactly if all conditions were asked and hold,
+// and that else the trace names what decided.
+func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictState]int) {
+	t.Helper()
+	seen = map[evidence.VerdictState]int{}
+	for _, v := range r.Methods {
+		seen[v.State]++
+		var failed []string
+		for _, p := range v.Trace.Predicates {
+			if p.Holds == nil {
+				t.Fatalf("%s: %s is not known to hold", v.Method, p.Name)
+			}
+			if !*p.Holds {
+				failed = append(failed, p.Name)
+			}
+		}
+		last := v.Trace.Predicates[len(v.Trace.Predicates)-1].Name
+		alert := last == "the growth is its own" && len(failed) == 0
+		deciding := decidedBy[v.State]
+		ok := alert == (v.State == evidence.Regressed)
+		switch {
+		case v.State == evidence.Regressed:
+			ok = ok && v.Trace.Decided == "an alert: every condition holds"
+		case deciding == nil:
+			ok = ok && last != "the growth is its own" && strings.HasSuffix(v.Trace.Decided, v.Reason)
+		case v.State == evidence.Explained || v.State == evidence.Moved: // whatever else holds of it
+			ok = ok && slices.Contains(failed, deciding[0])
+		default:
+			ok = ok && len(failed) > 0 && slices.Contains(deciding, failed[0])
+		}
+		if v.State == evidence.NotProven {
+			ok = ok && strings.Contains(v.Trace.Decided, failed[0])
+		}
+		if !ok {
+			t.Errorf("%s is %s, %q does not hold: %s", v.Method, v.State, failed, v.Trace.Decided)
+		}
+	}
+	return seen
+}
+
+// Every state is decided by its trace.
+func TestTraceOfEveryState(t *testing.T) {
+	seen := map[evidence.VerdictState]int{}
+	evaluate := func(d *evidence.Deployment, buckets int, over bool) {
+		for state, n := range traceAgrees(t, ended(t, d, buckets, over)) {
+			seen[state] += n
+		}
+	}
+	release := func(buckets int, over bool, change func(s *shop)) {
+		s := newShop()
+		change(s)
+		evaluate(s.deployment(5), buckets, over)
+	}
+	apart := newShop().deployment(5)
+	apart.Overlap = evidence.Sequential
+	evaluate(apart, 3, false)
+	release(12, false, func(s *shop) {
+		s.at("Parse").self[1] *= 1.3
+		s.methods = append(s.methods,
+			shopMethod{name: "Rare", self: [2]float64{10, 10}, entry: [2]float64{0.2, 0.2}},
+			shopMethod{name: "New", self: [2]float64{10, 10}, entry: [2]float64{0, 100}},
+			shopMethod{name: "Gone", self: [2]float64{10, 10}, entry: [2]float64{100, 0}})
+	})
+	release(12, false, func(s *shop) {
+		s.at("Tax").self[1] -= 1500
+		s.at("Parse").self[1] += 750
+	})
+	release(12, false, func(s *shop) {
+		for i := range s.methods {
+			s.methods[i].self[1] *= 1.4
+		}
+	})
+	for buckets := 1; buckets < 5; buckets++ {
+		for _, over := range []bool{false, true} {
+			for _, processes := range []int{1, 2} {
+				release(buckets, over, func(s *shop) {
+					s.bases, s.heads = processes, processes
+					s.at("Tax").self[1] *= 1.6
+				})
+			}
+		}
+	}
+	for state := range decidedBy {
+		if seen[state] == 0 {
+			t.Errorf("no method is %s", state)
+		}
+	}
+	if seen[evidence.Regressed] == 0 {
+		t.Error("no method is regressed")
+	}
+}

@@ -1,0 +1,90 @@
+// Package resolution says which open alerts of deployments are resolved by a later comparison of versions,
+// and why.
+//
+// Its invariant: an alert that the comparisons do not judge stays open.
+//
+// It does not resolve drifts and budgets: packages evaluation and cost, which find them, do.
+package findings
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/compare/pairs"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// ByComparisons returns what reports whether an open alert of a deployment that an evaluation did not
+// raise again is resolved, and why. It is if the version that it is compared with is back. Else it stays
+// open while the newest version costs more than the alert's base by the threshold, whatever that version
+// is compared with now, and while nothing is known.
+func ByComparisons(comparisons []*pairs.Comparison, thresholdPercent float64) func(*alert.Alert) (why string, resolved bool) {
+	return func(a *alert.Alert) (string, bool) { return resolved(a, comparisons, thresholdPercent) }
+}
+
+func resolved(a *alert.Alert, comparisons []*pairs.Comparison, thresholdPercent float64) (why string, resolved bool) {
+	if !slices.Contains([]string{alert.Regression, alert.MoreCalls, alert.WholeService}, a.Kind) {
+		return "", false
+	}
+	for _, c := range comparisons {
+		if c.Namespace != a.ServiceNamespace || c.Name != a.Service || c.Environment != a.Environment || a.Kind != alert.Regression && string(c.Metric) != a.Metric {
+			continue
+		}
+		if c.HeadVersion == a.BaseVersion && c.BaseVersion == a.HeadVersion {
+			return fmt.Sprintf("version %s, which it is compared with, is back", c.HeadVersion), true
+		}
+		if a.Kind != alert.Regression {
+			return notShown(a, c)
+		}
+		for i := range c.Methods {
+			l := &c.Methods[i]
+			if l.Class != a.Class || l.Method != a.Method || string(l.Metric) != a.Metric {
+				continue
+			}
+			return resolvedByLine(a, c, l, thresholdPercent)
+		}
+	}
+	return "", false
+}
+
+// notShown is for alerts that no line of a comparison is about: only the same comparison can
+// resolve them.
+func notShown(a *alert.Alert, c *pairs.Comparison) (string, bool) {
+	judged := c.Told()
+	if a.Kind == alert.WholeService {
+		judged = c.WholeService != nil
+	}
+	if !judged || c.BaseVersion != a.BaseVersion || c.HeadVersion != a.HeadVersion {
+		return "", false
+	}
+	if a.Kind == alert.MoreCalls && a.Caller == "" { // of an earlier program
+		return "alerts of more calls name the caller now: what still holds is reported again", true
+	}
+	return "the same comparison does not show it any more", true
+}
+
+// residual is the share of an alert's growth that may remain when it is resolved: its base is an
+// estimate.
+const residual = 0.1
+
+// resolvedByLine reports whether the line of the method resolves its alert, and why.
+func resolvedByLine(a *alert.Alert, c *pairs.Comparison, l *pairs.Line, thresholdPercent float64) (string, bool) {
+	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
+	switch {
+	case l.State == evidence.Gone:
+		return fmt.Sprintf("version %s does not call it", c.HeadVersion), true
+	case !l.State.Judged() || l.Basis == "":
+		return "", false
+	case samePair && l.State == evidence.Explained:
+		return "more expensive only because of its callees", true
+	case samePair && l.State == evidence.NotProven:
+		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *l.ChangePercent), true
+	case a.Basis == "standardised": // of an earlier program
+		return "alerts are of own cost now: what still holds is reported again", true
+	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*thresholdPercent/100, residual*(a.Head-a.Base)):
+		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(l.HeadNSPerCall), output.Nanos(a.Base)), true
+	}
+	return "", false
+}

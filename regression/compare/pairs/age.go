@@ -1,0 +1,80 @@
+package pairs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/probecost"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// unsettled reports whether most processes of the head never settle.
+func (s *subject) unsettled(w evidence.WarmUp) bool {
+	if s.runs {
+		return false
+	}
+	known := 0
+	for _, in := range s.deployment.Instances {
+		if in.Side == evidence.Head && !in.Started.IsZero() {
+			known++
+		}
+	}
+	return 2*w.Unsettled[evidence.Head] > known
+}
+
+// assembleByAge reads a comparison of processes of the same age; nil where too little of
+// both versions was seen at one age.
+func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*subject, error) {
+	o.byAge = true
+	subjects, err := assembleAll(ctx, w, p, o, costs)
+	if err != nil {
+		return nil, err
+	}
+	if s := subjects[0]; min(s.processes[evidence.Base], s.processes[evidence.Head]) == 0 || s.deployment.Buckets < minOverlap {
+		return nil, nil
+	}
+	return subjects, nil
+}
+
+// planByAge takes all rows of the head, and those of the base of some days.
+func planByAge(p Pair, o Options) comparisonPlan {
+	head := query.Window{From: p.Head.First, To: p.Head.Last}
+	return comparisonPlan{
+		evidence.Sequential, query.Grid{Begin: p.Head.First, TimeBucket: bucketOf(head.To.Sub(head.From), p, o), ByAge: true},
+		query.Window{From: later(p.Base.First, head.To.Add(-earlierDays*day)), To: p.Base.Last}, head,
+	}
+}
+
+// ofKnownAge leaves the processes that were seen from their start, and fits the plan to
+// them: bucket 0 begins with the oldest of the head. The hours are others, unless processes
+// of both versions started in turns.
+func (s *subject) ofKnownAge(processes []query.Process) []query.Process {
+	p := &s.plan
+	var oldest, youngest [2]time.Time
+	left := slices.DeleteFunc(slices.Clone(processes), func(r query.Process) bool {
+		side, from := sideOf(r.Side), p.base.From
+		if side == evidence.Head {
+			from = p.head.From
+		}
+		if r.Start.IsZero() || r.Start.Before(from.Add(-max(p.grid.TimeBucket, time.Minute))) {
+			s.ageUnknown[side]++
+			return true
+		}
+		if oldest[side].IsZero() || r.Start.Before(oldest[side]) {
+			oldest[side] = r.Start
+		}
+		youngest[side] = later(youngest[side], r.Start)
+		return false
+	})
+	if oldest[evidence.Base].IsZero() || oldest[evidence.Head].IsZero() {
+		return left
+	}
+	p.grid.Begin = oldest[evidence.Head]
+	p.base.To = sooner(youngest[evidence.Base].Add(p.head.To.Sub(p.grid.Begin)), p.base.To)
+	if !youngest[evidence.Base].Before(oldest[evidence.Head]) && !youngest[evidence.Head].Before(oldest[evidence.Base]) {
+		p.overlap = evidence.Concurrent
+	}
+	return left
+}

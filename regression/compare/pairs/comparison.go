@@ -1,0 +1,123 @@
+package pairs
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Comparison is the result for one service.
+type Comparison struct {
+	query.Service
+	BaseVersion  string   `json:"base_version"`
+	HeadVersion  string   `json:"head_version"`
+	BaseRevision string   `json:"base_revision"`
+	HeadRevision string   `json:"head_revision"`
+	ChosenBy     BaseRule `json:"chosen_by"` // why these are base and head
+	// GenericPrice is set where processes of the head version are priced by a public list price.
+	GenericPrice bool         `json:"generic_price"`
+	BaseFrom     time.Time    `json:"base_from"`
+	BaseTo       time.Time    `json:"base_to"`
+	HeadFrom     time.Time    `json:"head_from"`
+	HeadTo       time.Time    `json:"head_to"`
+	Metric       query.Metric `json:"metric"`
+	// Clusters says what the intervals are made of.
+	Clusters string `json:"clusters"`
+	// WholeService is about what all methods have in common; null where it was not
+	// judged.
+	WholeService *Line    `json:"whole_service"`
+	Spreads      *Spreads `json:"spreads"` // null by the threshold rule
+	// AssumedShare is the part of the measured calls of head of which nothing says how they were sampled.
+	AssumedShare float64       `json:"assumed_share,omitempty"`
+	Warnings     []string      `json:"warnings"`
+	Methods      []Line        `json:"methods"`
+	Alerts       []alert.Alert `json:"alerts"`
+
+	warmUp  evidence.WarmUp
+	headOwn map[query.Metric]float64 // ns of all methods without their callees, by the threshold
+}
+
+// newComparison has what the rules do not decide.
+func newComparison(p Pair, metric query.Metric, clusters string) *Comparison {
+	return &Comparison{
+		Service: p.Service, BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
+		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy, GenericPrice: p.Head.ListPrice,
+		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
+		Metric: metric, Clusters: clusters, AssumedShare: p.Head.assumedShare(), Warnings: []string{},
+	}
+}
+
+// newAlert has what every alert of a comparison has.
+func (c *Comparison) newAlert(kind string, metric query.Metric, basis string) alert.Alert {
+	return alert.Alert{
+		Schema: alert.Schema, Kind: kind, ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
+		BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
+		Metric: string(metric), Basis: basis, FirstSeen: c.HeadFrom, Links: []string{},
+	}
+}
+
+// markPrices marks alerts whose dollars are by a public list price.
+func (c *Comparison) markPrices() {
+	for i := range c.Alerts {
+		c.Alerts[i].GenericPrice = c.GenericPrice && c.Alerts[i].USDPerDay != nil
+	}
+}
+
+// markAssumed says of the comparison and of its alerts how much is only known from below.
+func (c *Comparison) markAssumed() {
+	if c.AssumedShare == 0 {
+		return
+	}
+	c.Warnings = append(c.Warnings, alert.AtLeast(c.AssumedShare))
+	for i := range c.Alerts {
+		c.Alerts[i].MarkAssumed(c.AssumedShare)
+	}
+}
+
+// Records are the calls that were measured of both versions.
+func (c *Comparison) Records() (n int64) {
+	for i := range c.Methods {
+		n += c.Methods[i].BaseRecords + c.Methods[i].HeadRecords + c.Methods[i].NotCompared
+	}
+	return n
+}
+
+// AlertsFirst orders comparisons with alerts before others, and these by what was measured.
+func AlertsFirst(a, b *Comparison) int {
+	return cmp.Or(cmp.Compare(min(1, len(b.Alerts)), min(1, len(a.Alerts))), cmp.Compare(b.Records(), a.Records()))
+}
+
+// Judged reports whether any method could be judged.
+func (c *Comparison) Judged() bool {
+	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
+}
+
+// Told reports whether any method could be judged, and none or the whole service was
+// measured to be much more expensive and could not.
+func (c *Comparison) Told() bool {
+	undecided := func(l Line) bool { return l.State == evidence.Undecided }
+	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
+}
+
+// notGone takes back that methods came or went where nothing at all is known of one of
+// the versions, because it has only begun or nothing of it was measured.
+func notGone(lines []Line) {
+	var base, head int64
+	for i := range lines {
+		base, head = base+lines[i].BaseRecords, head+lines[i].HeadRecords
+	}
+	for i := range lines {
+		if l := &lines[i]; l.State == evidence.Gone && head == 0 || l.State == evidence.New && base == 0 {
+			l.State = evidence.FewRecords
+			l.NotCompared += l.BaseRecords + l.HeadRecords
+			l.BaseRecords, l.HeadRecords = 0, 0
+			for j := range l.Trace.Predicates { // that of records alone
+				l.Trace.Predicates[j].Found = "0 and 0"
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package pairs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/probecost"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Compare compares what has enough measured calls, and some of the others. A method is raised
+// by two evaluations in a row: of all complete buckets but the last, and of all of them, or by
+// one with more evidence where no more buckets will come. So the verdict follows from what is
+// stored, not from who evaluates it and how often.
+//
+// What hosts and processes differ by is learned from the processes of each comparison;
+// where these are few, from the earlier deployments of the service, else from those of
+// all services.
+func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error) {
+	pairs, skips := leaveOutFew(pairs, o.MinRecords)
+	costs, err := probecost.Read(ctx, w, w.Window, filter)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]*Comparison, len(pairs))
+	var all []evidence.Differences
+	again := map[int][]*subject{} // comparisons of few processes
+	for i, p := range pairs {
+		subjects, err := assembleAll(ctx, w, p, o, costs)
+		if err != nil {
+			return nil, nil, err
+		}
+		day := dayOfHead(ctx, w, p, o)
+		priced(subjects, day)
+		var seen evidence.Differences
+		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
+		}
+		if subjects[0].unsettled(out[i].warmUp) {
+			byAge, err := assembleByAge(ctx, w, p, o, costs)
+			if err != nil {
+				return nil, nil, err
+			}
+			if byAge != nil {
+				subjects = byAge
+				priced(subjects, day)
+				if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+					return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
+				}
+			}
+		}
+		all = append(all, seen)
+		out[i].Spreads.From = theseProcesses
+		if subjects[0].few() {
+			again[i] = subjects
+		}
+	}
+	h := history{w: w, options: o, costs: costs}
+	defer h.close()
+	for i, p := range pairs {
+		subjects, few := again[i]
+		if !few {
+			continue
+		}
+		seen, err := h.of(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		spreads, from := evidence.LearnSpreads(seen), learnedFrom(len(seen), 0)
+		if spreads.Hosts.DF < enoughHosts {
+			spreads, from = evidence.LearnSpreads(append(seen, all...)), learnedFrom(len(seen), len(all)-1)
+		}
+		for _, s := range subjects {
+			s.deployment.Spreads = spreads
+		}
+		if out[i], _, err = judgeAllOf(subjects, p, o); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
+		}
+		out[i].Spreads.From = from
+	}
+	return out, skips, nil
+}
+
+const (
+	// fewProcesses is the number of processes of a version that say by themselves what
+	// processes differ by.
+	fewProcesses = 6
+	// enoughHosts is the number of degrees of freedom from which the spread of hosts is
+	// known.
+	enoughHosts = 8
+)
+
+// judgeAllOf judges a comparison by its metrics, each method by one of them.
+func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.Differences, error) {
+	first := subjects[0]
+	c := newComparison(p, first.metric, first.describe())
+	c.Methods, c.Alerts = []Line{}, []alert.Alert{}
+	results, err := evaluate(subjects, o, first.deployment.Buckets, true)
+	if err != nil {
+		return nil, evidence.Differences{}, err
+	}
+	c.warmUp = results[0].WarmUp
+	c.Spreads = spreadsOf(results[0].Spreads)
+	c.Warnings = append(c.Warnings, first.missing(c, p)...)
+	c.Warnings = append(c.Warnings, results[0].Warnings...)
+	c.Warnings = append(c.Warnings, first.plan.warnings()...)
+	c.Warnings = append(c.Warnings, first.due(results[0])...)
+	uncounted := 0
+	for i, s := range subjects {
+		for m, v := range results[i].Methods {
+			if v.State != evidence.Elsewhere {
+				c.Methods = append(c.Methods, s.line(m, v))
+			}
+		}
+		uncounted += s.uncounted
+	}
+	notGone(c.Methods)
+	if uncounted == 0 { // else that is why
+		c.Warnings = append(c.Warnings, leftOut(c.Methods)...)
+	}
+	c.Warnings = append(c.Warnings, refused(c.Methods)...)
+	if results[0].Service.State.Judged() {
+		service := lineOf(results[0].Service, first.metric)
+		c.WholeService = &service
+	}
+	since := firstKnown{subjects: subjects, options: o}
+	for i, s := range subjects {
+		for _, a := range results[i].Alerts {
+			made, err := s.alert(c, a)
+			if err != nil {
+				return nil, evidence.Differences{}, err
+			}
+			if made.KnowableSince, err = since.of(a); err != nil {
+				return nil, evidence.Differences{}, err
+			}
+			c.Alerts = append(c.Alerts, made)
+		}
+	}
+	slices.SortStableFunc(c.Methods, func(a, b Line) int { return strings.Compare(a.full, b.full) })
+	slices.SortStableFunc(c.Alerts, alert.MoreExpensive)
+	c.markPrices()
+	c.markAssumed()
+	return c, results[0].Differences, nil
+}
+
+// evaluate makes the evaluations in a row that a verdict takes after so many buckets, from what is
+// stored. last: no more of what is over will come after these.
+func evaluate(subjects []*subject, o Options, buckets int, last bool) (results []*evidence.Result, err error) {
+	rule := o.rule()
+	var memory evidence.Memory
+	for n := min(buckets, max(1, buckets-rule.Evaluations+1)); n <= buckets && err == nil; n++ {
+		deployments := make([]*evidence.Deployment, len(subjects))
+		for i, s := range subjects {
+			d := *s.deployment // as it was known then
+			d.Over, d.Buckets = d.Over && last && n == buckets, n
+			deployments[i] = &d
+		}
+		results, memory, err = evidence.EvaluateAll(deployments, rule, memory)
+	}
+	return results, err
+}

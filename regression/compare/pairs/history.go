@@ -1,0 +1,97 @@
+package pairs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/probecost"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const (
+	// historyDays are those before the newest row of a service whose deployments are
+	// looked at.
+	historyDays = 28
+	// earlierPairs bounds the earlier deployments of a service that are looked at.
+	earlierPairs = 5
+)
+
+// history finds what the processes of earlier deployments of a service differed by, in the
+// window of the warehouse and, where these are too few, before it.
+type history struct {
+	w       *query.Warehouse
+	options Options
+	costs   probecost.Table
+	longer  *query.Warehouse // with the longer window, once it is needed
+	from    time.Time        // of it
+}
+
+func (h *history) close() {
+	if h.longer != nil {
+		_ = h.longer.Close()
+	}
+}
+
+func (h *history) of(ctx context.Context, p Pair) ([]evidence.Differences, error) {
+	from := p.Head.Last.Add(-historyDays * day).Truncate(day) // mostly the same for all services
+	short := len(p.Earlier) < earlierPairs && h.w.Window.From.After(from)
+	if !h.w.InFiles() {
+		return h.billed(ctx, p, from, short)
+	}
+	if !short {
+		return h.differences(ctx, h.w, p.Earlier)
+	}
+	if err := h.open(ctx, from); ctx.Err() != nil {
+		return nil, ctx.Err()
+	} else if err != nil { // a cache may be too small for more dates: the window has to do
+		return h.differences(ctx, h.w, p.Earlier)
+	}
+	pairs, err := h.earlier(ctx, p, from)
+	if err != nil {
+		return nil, err
+	}
+	return h.differences(ctx, h.longer, pairs)
+}
+
+// earlier are the deployments of a service in the longer window, before a pair.
+func (h *history) earlier(ctx context.Context, p Pair, from time.Time) ([]Pair, error) {
+	runs, err := h.longer.RunsBy(ctx, h.options.Unit(), query.Window{From: from, To: p.Head.First}, query.Filter{Namespace: p.Namespace, Service: p.Name, Environment: p.Environment})
+	if err != nil {
+		return nil, err
+	}
+	runs = slices.DeleteFunc(runs, func(r query.Run) bool { return r.Service != p.Service })
+	return earlierOf(p.Service, Deployments(runs), p), nil
+}
+
+// open opens the warehouse with a window from a time on, or before it.
+func (h *history) open(ctx context.Context, from time.Time) error {
+	if h.longer != nil && !h.from.After(from) {
+		return nil
+	}
+	h.close()
+	w, err := h.w.Reopen(ctx, query.Window{From: from, To: h.w.Window.To})
+	h.longer, h.from = w, from
+	return err
+}
+
+func (h *history) differences(ctx context.Context, w *query.Warehouse, pairs []Pair) ([]evidence.Differences, error) {
+	var out []evidence.Differences
+	for _, p := range pairs {
+		seen, err := h.difference(ctx, w, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, seen)
+	}
+	return out, nil
+}
+
+func (h *history) difference(ctx context.Context, w *query.Warehouse, p Pair) (evidence.Differences, error) {
+	subjects, err := assembleAll(ctx, w, p, h.options, h.costs)
+	if err != nil {
+		return evidence.Differences{}, err
+	}
+	return evidence.Differ(subjects[0].deployment, h.options.rule())
+}

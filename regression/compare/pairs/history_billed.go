@@ -1,0 +1,106 @@
+package pairs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Remembered is what earlier deployments showed in an evaluation before, for a day: where
+// reading is billed, each evaluation would pay again for what changes no more, but for rows
+// that come late.
+type Remembered struct{ of map[deployed]remembered }
+
+type deployed struct {
+	query.Service
+	version string
+}
+
+type remembered struct {
+	seen []evidence.Differences
+	at   time.Time
+}
+
+const (
+	rememberFor = day
+	// maxRemembered bounds the services and versions; above it all are read again.
+	maxRemembered = 1000
+)
+
+// billed reads the earlier deployments, of each only its own dates, the newest first. It
+// ends where they cost more than allowed: those read by then have to do.
+func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool) ([]evidence.Differences, error) {
+	key := deployed{p.Service, p.Head.Version}
+	if seen, ok := h.options.Remembered.get(key, h.options.AsOf); ok {
+		return seen, nil
+	}
+	pairs, known := p.Earlier, true
+	if short {
+		before, err := h.before(ctx, p, from)
+		switch {
+		case err == nil:
+			pairs = before
+		case errors.Is(err, bigquery.ErrTooDear): // which cost nothing: the next evaluation may afford it
+			known = false
+		default:
+			return nil, err
+		}
+	}
+	var seen []evidence.Differences
+	for _, earlier := range pairs {
+		d, err := h.alone(ctx, earlier)
+		if errors.Is(err, bigquery.ErrTooDear) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, d)
+	}
+	if known {
+		h.options.Remembered.keep(key, remembered{seen, h.options.AsOf})
+	}
+	return seen, nil
+}
+
+// before are the earlier deployments from a time on.
+func (h *history) before(ctx context.Context, p Pair, from time.Time) ([]Pair, error) {
+	if err := h.open(ctx, from); err != nil {
+		return nil, err
+	}
+	return h.earlier(ctx, p, from)
+}
+
+// alone reads one earlier deployment.
+func (h *history) alone(ctx context.Context, p Pair) (evidence.Differences, error) {
+	plan := planFor(p, h.options)
+	window := query.Window{From: sooner(plan.base.From, plan.head.From), To: later(plan.head.To, plan.base.To)}
+	w, err := h.w.Reopen(ctx, window)
+	if err != nil {
+		return evidence.Differences{}, err
+	}
+	defer w.Close()
+	return h.difference(ctx, w, p)
+}
+
+func (r *Remembered) get(key deployed, now time.Time) ([]evidence.Differences, bool) {
+	if r == nil {
+		return nil, false
+	}
+	found, ok := r.of[key]
+	return found.seen, ok && now.Sub(found.at) < rememberFor
+}
+
+func (r *Remembered) keep(key deployed, seen remembered) {
+	if r == nil {
+		return
+	}
+	if r.of == nil || len(r.of) >= maxRemembered {
+		r.of = map[deployed]remembered{}
+	}
+	r.of[key] = seen
+}

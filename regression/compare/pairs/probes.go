@@ -1,0 +1,151 @@
+package pairs
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/probecost"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// atLeast is the share of a time that is left whatever the probes cost: the cost is
+// that of another place in the program.
+const atLeast = 0.05
+
+// knownBy is how many standard errors of the probes' cost a change must exceed to count.
+const knownBy = 2
+
+// probedMethod adds up a method over one version, without the cost of probes.
+type probedMethod struct {
+	calls, sum, capped, logs float64
+	errors                   probecost.Errors
+}
+
+// place is where the probes below a call are alike.
+type place struct {
+	side   evidence.Side
+	bucket int64
+}
+
+// probesBelow counts the probes of a call of each method and of all that it calls, by place.
+func probesBelow(costs [2]probecost.Costs, cells []query.Cell, sideOf func(int) evidence.Side) map[place]map[string]probecost.Calls {
+	type at struct {
+		methods map[string]probecost.Method
+		edges   []probecost.Edge
+	}
+	places := map[place]*at{}
+	for i := range cells {
+		c := &cells[i]
+		key := place{sideOf(c.Member), c.TimeBucket}
+		a := places[key]
+		if a == nil {
+			a = &at{methods: map[string]probecost.Method{}}
+			places[key] = a
+		}
+		sum := a.methods[c.Full]
+		a.methods[c.Full] = probecost.Method{Calls: sum.Calls + c.Weight, Time: sum.Time + c.Sum}
+		a.edges = append(a.edges, probecost.Edge{
+			Caller: c.Caller, Callee: c.Full, Calls: c.Weight, Time: c.Sum,
+			Probes: probecost.Calls{CPU: c.TimedCPU, Wall: c.TimedWall, Counted: max(0, c.Calls-c.TimedCPU-c.TimedWall)},
+		})
+	}
+	perCall := map[place]map[string]probecost.Calls{}
+	for key, a := range places {
+		below := costs[key.side].Below(a.edges, a.methods)
+		perCall[key] = map[string]probecost.Calls{}
+		for method, sum := range a.methods {
+			if sum.Calls > 0 {
+				n := below[method].Times(1 / sum.Calls)
+				n.Own = 1
+				perCall[key][method] = n
+			}
+		}
+	}
+	return perCall
+}
+
+// subtractProbes takes out of every method's time what the probes of its own and of the calls
+// below it cost: a change of rates, or of the number of small calls, would look like a
+// change of the method. A difference between the versions that is within what is not known of
+// the probes' costs is none: the head is moved towards the base by as much, in either
+// direction. Each statistic is moved by what it differs by itself: a rare expensive call changes
+// the mean and not what the others cost.
+func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) evidence.Side, p Pair) {
+	costs := [2]probecost.Costs{
+		evidence.Base: table.Of(p.Service, p.Base.Version),
+		evidence.Head: table.Of(p.Service, p.Head.Version),
+	}
+	if !costs[evidence.Base].Known() && !costs[evidence.Head].Known() {
+		return
+	}
+	if !costs[evidence.Base].CountsWaits || !costs[evidence.Head].CountsWaits { // the other one would seem to improve
+		costs[evidence.Base].Wait, costs[evidence.Head].Wait = probecost.Figure{}, probecost.Figure{}
+	}
+	perCall := probesBelow(costs, cells, sideOf)
+	methods := map[string]*[2]probedMethod{}
+	for i := range cells {
+		c := &cells[i]
+		side := sideOf(c.Member)
+		n := probesOf(c, perCall[place{side, c.TimeBucket}])
+		if off := costs[side].Of(n); off != 0 && c.Sum > 0 {
+			left := max(atLeast, 1-off/c.Sum)
+			c.Sum *= left
+			c.Capped *= left
+			c.Log += c.Weight * math.Log(left)
+		}
+		m := methods[c.Full]
+		if m == nil {
+			m = &[2]probedMethod{}
+			methods[c.Full] = m
+		}
+		m[side].calls += c.Weight
+		m[side].sum += c.Sum
+		m[side].capped += c.Capped
+		m[side].logs += c.Log
+		m[side].errors = m[side].errors.Add(costs[side].Errors(n))
+	}
+	moves := make(map[string]move, len(methods))
+	for full, m := range methods {
+		moves[full] = unsure(m)
+	}
+	for i := range cells {
+		if c := &cells[i]; sideOf(c.Member) == evidence.Head {
+			by := moves[c.Full]
+			c.Sum = max(atLeast*c.Sum, c.Sum-c.Weight*by.sum)
+			c.Capped = max(atLeast*c.Capped, c.Capped-c.Weight*by.capped)
+			c.Log -= c.Weight * by.log
+		}
+	}
+}
+
+// probesOf are those in the time of a cell.
+func probesOf(c *query.Cell, perCall map[string]probecost.Calls) probecost.Calls {
+	n := perCall[c.Full].Times(c.Weight)
+	n.Waits = c.Waits
+	return n
+}
+
+// move is what is taken off each call of the head: ns, ns, and of its logarithm.
+type move struct{ sum, capped, log float64 }
+
+// unsure returns the part of the differences between the versions that the uncertain costs of
+// probes may have made.
+func unsure(m *[2]probedMethod) move {
+	base, head := &m[evidence.Base], &m[evidence.Head]
+	if !(base.calls > 0) || !(head.calls > 0) {
+		return move{}
+	}
+	var difference probecost.Errors // of one program: what both versions have cancels
+	for i := range difference {
+		difference[i] = head.errors[i]/head.calls - base.errors[i]/base.calls
+	}
+	most := knownBy * difference.SE()
+	within := func(low, value, high float64) float64 { return min(high, max(low, value)) }
+	level := head.logs / head.calls
+	share := most / math.Exp(level) // of the typical call
+	return move{
+		sum:    within(-most, head.sum/head.calls-base.sum/base.calls, most),
+		capped: within(-most, head.capped/head.calls-base.capped/base.calls, most),
+		log:    within(-math.Log1p(share), level-base.logs/base.calls, -math.Log(max(atLeast, 1-share))),
+	}
+}
