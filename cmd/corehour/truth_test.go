@@ -17,12 +17,8 @@ import (
 	"github.com/corehour/corehour/regression/compare/findings"
 	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/query"
-<<<<<<< HEAD
-	"github.com/corehour/corehour/regression/verdict"
 	"github.com/corehour/corehour/test/deploygen"
 	"github.com/corehour/corehour/test/deploygen/rows"
-=======
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	"github.com/corehour/corehour/test/fixture"
 )
 

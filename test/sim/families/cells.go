@@ -5,26 +5,16 @@ import (
 	"slices"
 	"time"
 
-<<<<<<< HEAD
-	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/deploygen"
-=======
 	"github.com/corehour/corehour/regression/compare/evidence"
-	"github.com/corehour/corehour/test/scenes"
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // bucket is that of a run of half an hour.
 const bucket = time.Minute
 
 // Deployment adds up the calls of a drawn deployment, as the query does.
-<<<<<<< HEAD
-func Deployment(d *deploygen.Deployment) *judge.Deployment {
-	out := &judge.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
-=======
-func Deployment(d *scenes.Deployment) *evidence.Deployment {
+func Deployment(d *deploygen.Deployment) *evidence.Deployment {
 	out := &evidence.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	for m := range d.Methods {
 		out.Methods = append(out.Methods, d.Methods[m].Name)
 		out.Callers = append(out.Callers, d.Methods[m].Name)
@@ -90,11 +80,7 @@ func callsOf(d *deploygen.Deployment) []call {
 }
 
 // callsPerRecord is the weight of a record, by version and method.
-<<<<<<< HEAD
-func callsPerRecord(d *deploygen.Deployment, side []judge.Side, measured []call) (out [2][]float64) {
-=======
-func callsPerRecord(d *scenes.Deployment, side []evidence.Side, measured []call) (out [2][]float64) {
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+func callsPerRecord(d *deploygen.Deployment, side []evidence.Side, measured []call) (out [2][]float64) {
 	for s := range out {
 		out[s] = make([]float64, len(d.Methods))
 	}
@@ -123,11 +109,7 @@ func callsPerRecord(d *scenes.Deployment, side []evidence.Side, measured []call)
 }
 
 // caps are the 99.5% quantiles by method and caller, of both versions.
-<<<<<<< HEAD
-func caps(d *deploygen.Deployment, side []judge.Side, weights [2][]float64, measured []call) []float64 {
-=======
-func caps(d *scenes.Deployment, side []evidence.Side, weights [2][]float64, measured []call) []float64 {
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+func caps(d *deploygen.Deployment, side []evidence.Side, weights [2][]float64, measured []call) []float64 {
 	type weighted struct{ x, w float64 }
 	n := len(d.Methods) + 1
 	all := make([][]weighted, len(d.Methods)*n)

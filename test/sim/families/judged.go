@@ -8,26 +8,15 @@ package families
 import (
 	"math"
 
-<<<<<<< HEAD
-	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/deploygen"
-=======
 	"github.com/corehour/corehour/regression/compare/evidence"
-	"github.com/corehour/corehour/test/scenes"
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // Outcome is what the verdict on one method says, next to the truth.
 type Outcome struct {
-<<<<<<< HEAD
 	Scene   *deploygen.Scene
 	Truth   deploygen.Truth
-	Verdict judge.Verdict
-=======
-	Scene   *scenes.Scene
-	Truth   scenes.Truth
 	Verdict evidence.Verdict
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	Raised  bool // or said to be something that it is not
 	Found   bool
 }
@@ -45,21 +34,12 @@ const earlier = 6
 
 // Learned are the spreads that earlier deployments of 3+3 processes under the same
 // conditions show.
-<<<<<<< HEAD
-func Learned(s deploygen.Scene, seed uint64) (judge.Spreads, error) {
+func Learned(s deploygen.Scene, seed uint64) (evidence.Spreads, error) {
 	s.Change, s.Base, s.Head = deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3
 	s.Disturbance = deploygen.Disturbance{}
-	var seen []judge.Differences
-	for n := range earlier {
-		d, err := judge.Differ(Deployment(deploygen.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults())
-=======
-func Learned(s scenes.Scene, seed uint64) (evidence.Spreads, error) {
-	s.Change, s.Base, s.Head = scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3
-	s.Disturbance = scenes.Disturbance{}
 	var seen []evidence.Differences
 	for n := range earlier {
-		d, err := evidence.Differ(Deployment(scenes.Draw(s, seed+1_000_000*uint64(n+1))), evidence.Defaults())
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+		d, err := evidence.Differ(Deployment(deploygen.Draw(s, seed+1_000_000*uint64(n+1))), evidence.Defaults())
 		if err != nil {
 			return evidence.Spreads{}, err
 		}
@@ -69,13 +49,8 @@ func Learned(s scenes.Scene, seed uint64) (evidence.Spreads, error) {
 }
 
 // Judge draws a deployment and evaluates it twice, at its end.
-<<<<<<< HEAD
-func Judge(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) {
+func Judge(s deploygen.Scene, seed uint64, spreads evidence.Spreads) (*Judged, error) {
 	drawn := deploygen.Draw(s, seed)
-=======
-func Judge(s scenes.Scene, seed uint64, spreads evidence.Spreads) (*Judged, error) {
-	drawn := scenes.Draw(s, seed)
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	d.Buckets--
@@ -98,11 +73,7 @@ func Judge(s scenes.Scene, seed uint64, spreads evidence.Spreads) (*Judged, erro
 }
 
 // outcome reports whether a verdict says of a method what is not so, or finds its change.
-<<<<<<< HEAD
-func outcome(truth deploygen.Truth, v *judge.Verdict) (raised, found bool) {
-=======
-func outcome(truth scenes.Truth, v *evidence.Verdict) (raised, found bool) {
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+func outcome(truth deploygen.Truth, v *evidence.Verdict) (raised, found bool) {
 	switch v.State {
 	case evidence.Regressed, evidence.WithService:
 		return truth.Unchanged, !truth.Unchanged

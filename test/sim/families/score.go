@@ -7,13 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-<<<<<<< HEAD
-	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/deploygen"
-=======
 	"github.com/corehour/corehour/regression/compare/evidence"
-	"github.com/corehour/corehour/test/scenes"
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // Share counts how many of some are so.
@@ -199,11 +194,7 @@ func draw(s deploygen.Scene, seed uint64, learned bool) (*Judged, error) {
 	return Judge(s, seed, spreads)
 }
 
-<<<<<<< HEAD
-func spreads(s deploygen.Scene, seed uint64, learned bool) (judge.Spreads, error) {
-=======
-func spreads(s scenes.Scene, seed uint64, learned bool) (evidence.Spreads, error) {
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+func spreads(s deploygen.Scene, seed uint64, learned bool) (evidence.Spreads, error) {
 	if !learned {
 		return evidence.Spreads{}, nil
 	}

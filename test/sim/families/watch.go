@@ -5,13 +5,8 @@ import (
 	"slices"
 	"time"
 
-<<<<<<< HEAD
-	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/deploygen"
-=======
 	"github.com/corehour/corehour/regression/compare/evidence"
-	"github.com/corehour/corehour/test/scenes"
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+	"github.com/corehour/corehour/test/deploygen"
 )
 
 // Watched is a deployment that is evaluated at the end of every minute.
@@ -42,13 +37,8 @@ type MethodOutcome struct {
 }
 
 // Watch draws a deployment and evaluates it after every minute, as the daemon does.
-<<<<<<< HEAD
-func Watch(s deploygen.Scene, seed uint64, spreads judge.Spreads) (*Watched, error) {
+func Watch(s deploygen.Scene, seed uint64, spreads evidence.Spreads) (*Watched, error) {
 	drawn := deploygen.Draw(s, seed)
-=======
-func Watch(s scenes.Scene, seed uint64, spreads evidence.Spreads) (*Watched, error) {
-	drawn := scenes.Draw(s, seed)
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	w := &Watched{Scene: s, drawn: drawn, Methods: make([]MethodOutcome, len(drawn.Methods))}

@@ -5,13 +5,8 @@ import (
 	"maps"
 	"slices"
 
-<<<<<<< HEAD
-	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/test/deploygen"
-=======
 	"github.com/corehour/corehour/regression/compare/evidence"
-	"github.com/corehour/corehour/test/scenes"
->>>>>>> ee51f949 (regression/compare: group judge, verdict and comparison)
+	"github.com/corehour/corehour/test/deploygen"
 	"github.com/corehour/corehour/test/sim"
 	"github.com/corehour/corehour/test/sim/families"
 )
