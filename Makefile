@@ -97,7 +97,7 @@ builder-check: build ## Build what the Collector Builder makes of the configurat
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
 	@cd _ocb && GOWORK=off $(GO) build -o ../build/builder/corehour-collector .
 	@cp $(BIN)/corehour build/builder/ && rm -r _ocb
-	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
+	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfiguration_Works|TestShutdown_CollectorWritesWhatItHolds)$$' .
 
 bench: ## Measure one thing (WHAT=sdk|pipeline|sampler|warehouse|...): make bench lists them.
 sim: ## Simulate deployments or sampling whose truth is known (WHAT=verdicts|sampling).

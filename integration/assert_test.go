@@ -36,8 +36,8 @@ func sum(counts map[string]int64) int64 {
 	return total
 }
 
-// made is what a workload counted, by method.
-func made(r groundtruth.ProcessRecord) map[string]int64 {
+// countedCalls returns the workload's own count of calls by method.
+func countedCalls(r groundtruth.ProcessRecord) map[string]int64 {
 	calls := map[string]int64{}
 	for name, m := range r.Methods {
 		calls[name] = m.Calls
@@ -45,8 +45,8 @@ func made(r groundtruth.ProcessRecord) map[string]int64 {
 	return calls
 }
 
-// requireExact asserts that every call that the workloads counted is stored,
-// method by method and none twice, and that the command says so too.
+// requireExact asserts that the warehouse holds every call that the workloads counted, method by
+// method and none twice, and that `corehour check` balances.
 func requireExact(t *testing.T, p *pipeline, reports ...groundtruth.ProcessRecord) {
 	t.Helper()
 	stored := storedCalls(t, p)
@@ -54,10 +54,10 @@ func requireExact(t *testing.T, p *pipeline, reports ...groundtruth.ProcessRecor
 		if r.Shutdown != "" {
 			t.Errorf("%s: the SDK could not deliver everything: %s", r.Instance, r.Shutdown)
 		}
-		if d := differences(made(r), stored[r.Instance]); len(d) > 0 {
-			t.Errorf("%s: the workload counted %d calls, %d are stored; by method: %v", r.Instance, sum(made(r)), sum(stored[r.Instance]), d)
+		if d := differences(countedCalls(r), stored[r.Instance]); len(d) > 0 {
+			t.Errorf("%s: the workload counted %d calls, %d are stored; by method: %v", r.Instance, sum(countedCalls(r)), sum(stored[r.Instance]), d)
 		}
-		if sum(made(r)) == 0 {
+		if sum(countedCalls(r)) == 0 {
 			t.Errorf("%s made no calls: this proves nothing", r.Instance)
 		}
 	}
@@ -71,7 +71,7 @@ func requireExact(t *testing.T, p *pipeline, reports ...groundtruth.ProcessRecor
 	requireBalanced(t, p, reports...)
 }
 
-// differences returns where two counts are not equal.
+// differences lists the methods whose two counts differ.
 func differences(made, stored map[string]int64) []string {
 	var d []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {

@@ -20,8 +20,8 @@ func check(t *testing.T, p *pipeline) harness.Check {
 	return c
 }
 
-// requireBalanced asserts that the command knows of all processes, that they
-// ended well, and that none of their calls is missing.
+// requireBalanced asserts that `corehour check` lists all processes, that they ended in order, and
+// that none of their calls is missing.
 func requireBalanced(t *testing.T, p *pipeline, reports ...groundtruth.ProcessRecord) {
 	t.Helper()
 	c := check(t, p)
@@ -30,7 +30,7 @@ func requireBalanced(t *testing.T, p *pipeline, reports ...groundtruth.ProcessRe
 	}
 	for _, r := range reports {
 		account := requireAccount(t, c, r.Instance)
-		if total := sum(made(r)); account.HandedOutCalls != total || account.CountedCalls != total || account.LostInTransit != 0 || account.State != "ended" {
+		if total := sum(countedCalls(r)); account.HandedOutCalls != total || account.CountedCalls != total || account.LostInTransit != 0 || account.State != "ended" {
 			t.Errorf("%s made %d calls and ended well; its account: %+v", r.Instance, total, account)
 		}
 	}
@@ -53,7 +53,7 @@ func requireNamedLosses(t *testing.T, p *pipeline, r groundtruth.ProcessRecord) 
 	t.Helper()
 	c := check(t, p)
 	account := requireAccount(t, c, r.Instance)
-	total, stored := sum(made(r)), sum(storedCalls(t, p)[r.Instance])
+	total, stored := sum(countedCalls(r)), sum(storedCalls(t, p)[r.Instance])
 	if account.HandedOutCalls != total || account.CountedCalls != stored || account.State != "ended" {
 		t.Errorf("%s made %d calls and ended well, %d are stored; its account: %+v", r.Instance, total, stored, account)
 	}
@@ -69,8 +69,8 @@ func requireNamedLosses(t *testing.T, p *pipeline, r groundtruth.ProcessRecord) 
 	return account.LostInTransit
 }
 
-// requireDead asserts that a process is listed as dead, which takes two of its
-// intervals without a word.
+// requireDead asserts that a process is listed as dead. That takes two of its intervals without a
+// report.
 func requireDead(t *testing.T, p *pipeline, instance string) {
 	t.Helper()
 	await(t, "the process to be listed as dead", func(ctx context.Context) (bool, error) {

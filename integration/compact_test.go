@@ -13,11 +13,10 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestCompactBesideACollectorAndReaders proves that `corehour compact`, run again
-// and again alongside a collector that writes, does not disturb readers: none of
-// them fails, no call goes away between two answers, and at the end every call is
-// stored once.
-func TestCompactBesideACollectorAndReaders(t *testing.T) {
+// TestCompact_NextToCollectorAndReaders runs `corehour compact` repeatedly next to a collector that
+// writes. No reader fails, no answer has fewer calls than the one before, and at the end every call
+// is stored once.
+func TestCompact_NextToCollectorAndReaders(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms")
@@ -83,7 +82,7 @@ func TestCompactBesideACollectorAndReaders(t *testing.T) {
 	requireExact(t, p, r)
 }
 
-// compact merges and returns how many times and how many rows.
+// compact runs `corehour compact` once and returns the number of merges and of merged rows.
 func compact(ctx context.Context, command harness.Command) (merges int, rows int64, err error) {
 	o, err := command.Run(ctx, "compact", "--max-files", "2", "--format", "json")
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/corehour/corehour/integration/program/exectarget/calls"
 )
 
-// execution is a `corehour exec` with a directory of its own for temporary files.
+// execution is a running `corehour exec` with its own directory for temporary files.
 type execution struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -37,7 +37,7 @@ func startExec(t *testing.T, args ...string) *execution {
 	e := &execution{cmd: exec.CommandContext(t.Context(), programs.command, append([]string{"exec"}, args...)...)}
 	e.cmd.Env = append(harness.CleanEnvironment(), "TMPDIR="+temporary)
 	e.cmd.Stderr = &e.stderr
-	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is none of its business
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal must not reach it
 	var err error
 	if e.stdin, err = e.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func startExec(t *testing.T, args ...string) *execution {
 	return e
 }
 
-// line reads what the program prints.
+// line reads one line of the program's standard output.
 func (e *execution) line(t *testing.T, want string) {
 	t.Helper()
 	if line, err := e.stdout.ReadString('\n'); line != want+"\n" {
@@ -66,7 +66,7 @@ func (e *execution) line(t *testing.T, want string) {
 	}
 }
 
-// finish returns the rest of what the program prints.
+// finish waits for the program and returns the rest of its standard output.
 func (e *execution) finish(t *testing.T, wantCode int, wantError ...string) (stdout string) {
 	t.Helper()
 	rest, err := io.ReadAll(e.stdout)
@@ -91,7 +91,7 @@ func (e *execution) finish(t *testing.T, wantCode int, wantError ...string) (std
 	return string(rest)
 }
 
-// requireCalls reads the line of the one method from a table in text.
+// requireCalls finds the line of work.Call in a printed table.
 func requireCalls(t *testing.T, table string, want int) {
 	t.Helper()
 	if !regexp.MustCompile(fmt.Sprintf(`(?m)^exectarget +work\.Call .* %d( .*)?$`, want)).MatchString(table) || strings.Contains(table, "counts pending") {
@@ -99,9 +99,9 @@ func requireCalls(t *testing.T, table string, want int) {
 	}
 }
 
-// Input, output and exit code are the program's; the table has every call, also of one that ends
-// before its first minute.
-func TestExecLeavesTheProgramAlone(t *testing.T) {
+// Input, output and exit code are the program's own. The table has every call, also for a program
+// that ends within its first minute.
+func TestExec_KeepsInputOutputAndExitCode(t *testing.T) {
 	t.Parallel()
 	e := startExec(t, "--", programs.exectarget, "12345")
 	if _, err := io.WriteString(e.stdin, "as it is\n"); err != nil {
@@ -116,8 +116,8 @@ func TestExecLeavesTheProgramAlone(t *testing.T) {
 	requireCalls(t, e.stderr.String(), 12345)
 }
 
-// The program has every signal, and the table is printed after the last.
-func TestExecPassesSignals(t *testing.T) {
+// The program receives every signal. The table is printed after the last one.
+func TestExec_ForwardsSignals(t *testing.T) {
 	t.Parallel()
 	table := filepath.Join(t.TempDir(), "table")
 	e := startExec(t, "--rate", "1", "--output", table, "--", programs.exectarget, "100", "3")
@@ -136,11 +136,11 @@ func TestExecPassesSignals(t *testing.T) {
 	requireCalls(t, string(text), 400)
 }
 
-// The tests of two packages are two processes. The warehouse is kept where it is to be.
-func TestExecOfGoTest(t *testing.T) {
+// The tests of two packages are two processes. --warehouse keeps the warehouse.
+func TestExec_GoTestKeepsWarehouse(t *testing.T) {
 	t.Parallel()
 	warehouse, file := filepath.Join(t.TempDir(), "warehouse"), filepath.Join(t.TempDir(), "costs.json")
-	for range 2 { // the second run adds to the warehouse, and has figures of its own
+	for range 2 { // the second run adds to the warehouse and prints its own figures
 		e := startExec(t, "--warehouse", warehouse, "--json", "--output", file, "go", "test", "-count=1", "./program/exectarget/...")
 		if got := e.finish(t, 0, "corehour cost --warehouse "+warehouse); strings.Count(got, "ok  \t") != 2 {
 			t.Errorf("standard output: %q", got)
@@ -168,11 +168,11 @@ func TestExecOfGoTest(t *testing.T) {
 	}
 }
 
-// A call that waits costs what it works: what giving its processor away costs a timed call is
-// subtracted, and rows keep it.
-func TestWaitsCostNothing(t *testing.T) {
+// The cost of a call does not include its waits: the cost of giving up the processor in a timed
+// call is subtracted, and rows keep the number of waits.
+func TestExec_WaitsAreSubtracted(t *testing.T) {
 	const times = 1000
-	lasting(t, func() faults {
+	withRetries(t, func() faults {
 		warehouse := filepath.Join(t.TempDir(), "warehouse")
 		e := startExec(t, "--rate", "1", "--warehouse", warehouse, "--output", os.DevNull, "--", programs.exectarget, "0", "0", strconv.Itoa(times))
 		e.finish(t, 0)
@@ -181,7 +181,7 @@ func TestWaitsCostNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const us = 1e6 * 3600 // of a core hour
+		const us = 1e6 * 3600 // of a core-hour
 		type method struct{ cost, resolution, measured, waits float64 }
 		methods := map[string]*method{}
 		for _, m := range costs.Methods {
@@ -219,8 +219,8 @@ func TestWaitsCostNothing(t *testing.T) {
 	})
 }
 
-// A program that sends nothing, and one that a signal ends.
-func TestExecOfNothing(t *testing.T) {
+// One program makes no calls, and a signal ends it.
+func TestExec_NoCalls(t *testing.T) {
 	t.Parallel()
 	e := startExec(t, "--", "sh", "-c", "kill -TERM $$")
 	if got := e.finish(t, 128+int(syscall.SIGTERM), "sent no method spans", "corehour.Start", "WithEndpoint"); got != "" {
@@ -228,9 +228,9 @@ func TestExecOfNothing(t *testing.T) {
 	}
 }
 
-// A warehouse that nothing was sent to takes the next run. One that another run writes to takes none, and the
-// reason is one line.
-func TestExecIntoAWarehouse(t *testing.T) {
+// A warehouse that received nothing accepts the next run. A warehouse that another run writes to
+// refuses it with a reason of one line.
+func TestExec_ExistingWarehouse(t *testing.T) {
 	t.Parallel()
 	warehouse := filepath.Join(t.TempDir(), "runs")
 	into := []string{"--warehouse", warehouse, "--"}
@@ -252,8 +252,8 @@ func TestExecIntoAWarehouse(t *testing.T) {
 	requireCalls(t, e.stderr.String(), 100)
 }
 
-// The program goes on without the collector.
-func TestExecWithoutItsCollector(t *testing.T) {
+// The program continues when its collector is gone.
+func TestExec_CollectorIsGone(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\necho $$ > %s/pid\nexec %s \"$@\"\n", bin, programs.collector)

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// foreignRow is what the warehouse knows of a method of a foreign client.
+// foreignRow is a method of a foreign client as stored in the warehouse.
 type foreignRow struct {
 	Method   string   `json:"name"`
 	Caller   *string  `json:"caller"`
@@ -33,31 +33,30 @@ func foreignRows(t *testing.T, p *pipeline, service string) []foreignRow {
 		FROM method_calls WHERE service = '`+service+`' AND kind = 'call' GROUP BY ALL ORDER BY ALL`)
 }
 
-// did is what a client says it did with one method, its time read inside of the spans
-// and around them.
-type did struct {
+// clientMethod is a client's own record of one method, with its time read inside of the spans and
+// around them.
+type clientMethod struct {
 	Calls       int64   `json:"calls"`
 	WallNS      float64 `json:"wall_ns"`
 	OuterWallNS float64 `json:"outer_wall_ns"`
 }
 
-func readDid(t *testing.T, path string) map[string]did {
+func readClientReport(t *testing.T, path string) map[string]clientMethod {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d map[string]did
+	var d map[string]clientMethod
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return d
 }
 
-// requireForeign asserts that all that a client did is there: each method by its
-// name, as often as it ran, as long as it took, with the caller that calls it or
-// none where the caller's span came in another request.
-func requireForeign(t *testing.T, rows []foreignRow, want map[string]did, callers map[string]string) {
+// requireForeign asserts that the rows match the client's own record: name, number of calls,
+// duration, and the caller. The caller is empty where its span came in another request.
+func requireForeign(t *testing.T, rows []foreignRow, want map[string]clientMethod, callers map[string]string) {
 	t.Helper()
 	type sums struct{ rows, calls, wall, known float64 }
 	got := map[string]*sums{}
@@ -101,9 +100,8 @@ func requireForeign(t *testing.T, rows []foreignRow, want map[string]did, caller
 	}
 }
 
-// TestNodeClient proves that a Node.js program with the stock OpenTelemetry SDK
-// is understood, over both protocols.
-func TestNodeClient(t *testing.T) {
+// TestNodeClient_BothProtocols sends from a Node.js program with the stock OpenTelemetry SDK.
+func TestNodeClient_BothProtocols(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	reports := map[string]string{}
@@ -119,7 +117,7 @@ func TestNodeClient(t *testing.T) {
 	}
 	p.stop(t)
 	for service, report := range reports {
-		requireForeign(t, foreignRows(t, p, service), readDid(t, report), map[string]string{
+		requireForeign(t, foreignRows(t, p, service), readClientReport(t, report), map[string]string{
 			"storefront/server.Server.serve": "(entry)",
 			"storefront/store.Store.load":    "storefront/server.Server.serve",
 			"storefront/pages.render":        "storefront/server.Server.serve",
@@ -127,10 +125,10 @@ func TestNodeClient(t *testing.T) {
 	}
 }
 
-// TestConsistentlySampledClient proves that the rate a stock SDK tells in the
-// trace state is composed with the collector's own: the lower one holds for both
-// together, and the estimates of calls are right.
-func TestConsistentlySampledClient(t *testing.T) {
+// TestNodeClient_ConsistentSampling proves that the rate in the trace state of a stock SDK is
+// composed with the collector's own rate: the lower rate is the joint one, and the estimated calls
+// are right.
+func TestNodeClient_ConsistentSampling(t *testing.T) {
 	t.Parallel()
 	const head, requests = 0.25, 4000
 	for _, c := range []struct {
@@ -153,14 +151,14 @@ func TestConsistentlySampledClient(t *testing.T) {
 					t.Errorf("%s: p = %v by %q, it should be %v by threshold", r.Method, r.P, r.Basis, c.p)
 				}
 			}
-			requireEstimates(t, rows, readDid(t, report), requests, c.p)
+			requireEstimates(t, rows, readClientReport(t, report), requests, c.p)
 		})
 	}
 }
 
-// requireEstimates asserts that the calls of a sampled client are estimated as
-// well as a draw with probability p allows.
-func requireEstimates(t *testing.T, rows []foreignRow, want map[string]did, calls int64, p float64) {
+// requireEstimates asserts that the estimated calls of a sampled client are within the error of a
+// draw with probability p.
+func requireEstimates(t *testing.T, rows []foreignRow, want map[string]clientMethod, calls int64, p float64) {
 	t.Helper()
 	estimates := map[string]float64{}
 	for _, r := range rows {
@@ -178,9 +176,9 @@ func requireEstimates(t *testing.T, rows []foreignRow, want map[string]did, call
 	}
 }
 
-// TestGoClient proves the same for the OpenTelemetry SDK of Go, and that the ratio of a head
-// sampler gives estimates of calls: one that is configured, and one that the trace ids show.
-func TestGoClient(t *testing.T) {
+// TestGoClient_BothProtocols sends from the OpenTelemetry SDK for Go. A head sampler's ratio gives
+// right estimates of calls, both when it is configured and when the trace ids show it.
+func TestGoClient_BothProtocols(t *testing.T) {
 	t.Parallel()
 	const ratio, orders = 0.25, 3000
 	p := startPipeline(t, quickWarehouse+`
@@ -200,7 +198,7 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 	p.stop(t)
 
 	for _, service := range []string{"billing-http", "billing-grpc"} {
-		requireForeign(t, foreignRows(t, p, service), readDid(t, reports[service]), map[string]string{
+		requireForeign(t, foreignRows(t, p, service), readClientReport(t, reports[service]), map[string]string{
 			"billing/orders.Handler.Handle": "(entry)",
 			"billing/orders.total":          "billing/orders.Handler.Handle",
 		})
@@ -211,19 +209,19 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 			t.Errorf("%s: p = %v by %q, the receiver is configured to assume %v", r.Method, r.P, r.Basis, ratio)
 		}
 	}
-	requireEstimates(t, sampled, readDid(t, reports["billing-sampled"]), orders, ratio)
+	requireEstimates(t, sampled, readClientReport(t, reports["billing-sampled"]), orders, ratio)
 	unsaid := foreignRows(t, p, "billing-unsaid")
 	for _, r := range unsaid {
 		if r.Basis != "estimated" || math.Abs(r.P/ratio-1) > 0.05 {
 			t.Errorf("%s: p = %v by %q, the trace ids show %v", r.Method, r.P, r.Basis, ratio)
 		}
 	}
-	requireEstimates(t, unsaid, readDid(t, reports["billing-unsaid"]), orders, ratio)
+	requireEstimates(t, unsaid, readClientReport(t, reports["billing-unsaid"]), orders, ratio)
 }
 
-// TestTelemetrygen proves that spans of the collector's own load generator, that
-// have names and a scope and nothing else, become rows.
-func TestTelemetrygen(t *testing.T) {
+// TestTelemetrygen_SpansBecomeRows sends spans of the collector's own load generator, which have
+// only a name and a scope.
+func TestTelemetrygen_SpansBecomeRows(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	for _, args := range [][]string{
@@ -237,8 +235,8 @@ func TestTelemetrygen(t *testing.T) {
 	p.stop(t)
 	for _, service := range []string{"generated-grpc", "generated-http"} {
 		const duration = 7e6
-		requireForeign(t, foreignRows(t, p, service), map[string]did{
-			"telemetrygen.lets-go":      {200, 200 * 2 * duration, 200 * 2 * duration}, // as long as its children
+		requireForeign(t, foreignRows(t, p, service), map[string]clientMethod{
+			"telemetrygen.lets-go":      {200, 200 * 2 * duration, 200 * 2 * duration}, // as long as the children
 			"telemetrygen.okey-dokey-0": {200, 200 * duration, 200 * duration},
 			"telemetrygen.okey-dokey-1": {200, 200 * duration, 200 * duration},
 		}, map[string]string{

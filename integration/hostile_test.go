@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// hostile names do harm wherever something is not careful with them.
+// hostile are names that do harm where a reader does not escape them.
 var hostile = map[string]string{
 	"path":           "../../../etc/passwd",
 	"absolute path":  "/etc/passwd\\..\\",
@@ -40,24 +40,23 @@ var hostile = map[string]string{
 	"null":           "NULL",
 }
 
-// identityColumns are the texts that say what a row is of, and where each comes
-// from.
+// identityColumns are the text columns that identify a row, with the source of each value.
 var identityColumns = map[string]string{
 	"service_namespace": "service.namespace", "service": "service.name", "version": "service.version", "revision": "vcs.ref.head.revision",
 	"environment": "deployment.environment.name", "instance": "service.instance.id", "host": "host.name", "host_type": "host.type",
 	"cloud_provider": "cloud.provider", "region": "cloud.region", "capacity_type": "corehour.capacity_type",
 }
 
-// spanColumns are those of single calls.
+// spanColumns are the text columns of single calls.
 var spanColumns = map[string]string{
 	"signature": "corehour.signature", "caller": "corehour.caller", "goroutine_group": "corehour.group", "request_id": "corehour.request.id",
 	"stack": "corehour.stack",
 }
 
-// TestHostileNames sends names that nobody vouches for in every column of every
-// kind of row, through the real collector, and reads them with every command in
-// every format: they come back as they were or are bounded, and act on nothing.
-func TestHostileNames(t *testing.T) {
+// TestHostileNames_InertEverywhere sends hostile names in every column of every kind of row through
+// the real collector, and reads them with every command in every format. They come back unchanged
+// or bounded, and no terminal, browser or parser interprets them.
+func TestHostileNames_InertEverywhere(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	now := time.Now()
@@ -75,7 +74,7 @@ func TestHostileNames(t *testing.T) {
 		{"compact", "--delete-service", hostile["escape"]}, {"compact", "--relabel", hostile["single quote"] + "=" + hostile["right to left"]},
 		{"cost", "--service", hostile["single quote"], "--environment", hostile["single quote"]},
 		{"regress", "--service", hostile["right to left"], "--head", hostile["right to left"]},
-		{"cost", "--service", hostile["64 kB"]}, {"cost", "--service", bounded(hostile["64 kB"])},
+		{"cost", "--service", hostile["64 kB"]}, {"cost", "--service", boundedName(hostile["64 kB"])},
 	} {
 		formats := []string{"text", "json", "markdown", "csv"}
 		if args[0] == "report" {
@@ -93,7 +92,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	// What is wrong is said as harmlessly.
+	// Error messages escape them as well.
 	for _, args := range [][]string{{"cost", "--" + hostile["newline"]}, {"sql", hostile["escape"]}, {"cost", "--tz", hostile["path"]}, {"regress", "--from", hostile["right to left"]}} {
 		o, err := p.command.Run(t.Context(), args[0], args[1:]...)
 		if err != nil {
@@ -106,8 +105,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// sendHostile sends a process whose every name is one, and what it did in some
-// minutes.
+// sendHostile sends a process with hostile names and its measurements of some minutes.
 func sendHostile(t *testing.T, p *pipeline, name, version string, start time.Time, cpu time.Duration) {
 	t.Helper()
 	resource := map[string]string{"process.creation.time": start.UTC().Format(time.RFC3339Nano)}
@@ -116,7 +114,7 @@ func sendHostile(t *testing.T, p *pipeline, name, version string, start time.Tim
 	}
 	resource["service.version"] = version
 	minutes, callsPerMinute := 10, 4
-	if len(name) > longest { // a request has its bounds, too
+	if len(name) > maxNameBytes { // a request is bounded as well
 		minutes = 2
 	}
 	r := newRequest(resource, 1, int64(minutes*callsPerMinute))
@@ -135,17 +133,17 @@ func sendHostile(t *testing.T, p *pipeline, name, version string, start time.Tim
 	p.send(t, r)
 }
 
-// longest is how many bytes the receiver lets a name have.
-const longest = 512
+// maxNameBytes is the receiver's bound of a name.
+const maxNameBytes = 512
 
-// requireNamesStored requires every name in every column: as it was sent, with what is
-// no UTF-8 replaced, and beyond the bound as what the receiver says it becomes.
+// requireNamesStored asserts that every column holds every name: as sent, with invalid UTF-8
+// replaced, and beyond the bound in the receiver's documented form.
 func requireNamesStored(t *testing.T, p *pipeline) {
 	t.Helper()
 	for column := range identityColumns {
 		want := map[string]bool{}
 		for _, name := range hostile {
-			want[bounded(name)] = true
+			want[boundedName(name)] = true
 		}
 		if column == "version" {
 			want["1.0"] = true
@@ -158,11 +156,11 @@ func requireNamesStored(t *testing.T, p *pipeline) {
 		want := map[string]bool{}
 		for _, name := range hostile {
 			switch {
-			case len(name) <= longest:
+			case len(name) <= maxNameBytes:
 				want[strings.ToValidUTF8(name, "\uFFFD")] = true
 			case column == "caller":
 				want["(overflow)"] = true
-			} // the others are left out
+			} // other columns omit longer names
 		}
 		requireValues(t, p, column, "kind = 'call'", want)
 	}
@@ -171,18 +169,18 @@ func requireNamesStored(t *testing.T, p *pipeline) {
 		t.Errorf("%d methods of %d names", len(methods), len(hostile))
 	}
 	for _, m := range methods {
-		if len(m.Name) > longest {
+		if len(m.Name) > maxNameBytes {
 			t.Errorf("a method of %d bytes", len(m.Name))
 		}
 	}
 }
 
-// bounded is what becomes of a name of a resource: different ones stay different.
-func bounded(name string) string {
-	if len(name) > longest {
+// boundedName returns the stored form of a resource's long name. Different names stay different.
+func boundedName(name string) string {
+	if len(name) > maxNameBytes {
 		sum := sha256.Sum256([]byte(name))
 		mark := "~" + hex.EncodeToString(sum[:8])
-		return name[:longest-len(mark)] + mark
+		return name[:maxNameBytes-len(mark)] + mark
 	}
 	return strings.ToValidUTF8(name, "\uFFFD")
 }
@@ -208,7 +206,8 @@ func requireValues(t *testing.T, p *pipeline, column, where string, want map[str
 	}
 }
 
-// requireHarmless requires nothing in an output that acts on what shows it.
+// requireHarmless asserts that the output contains nothing that a terminal, browser or parser
+// interprets.
 func requireHarmless(t *testing.T, line, format string, o harness.Output) {
 	t.Helper()
 	out := string(o.Stdout)
@@ -257,7 +256,7 @@ func requireHarmless(t *testing.T, line, format string, o harness.Output) {
 
 func requireHarmlessCSV(t *testing.T, line, out string) {
 	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll() // all of one length
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll() // all records have the same number of fields
 	if err != nil {
 		t.Errorf("%s: %v", line, err)
 	}

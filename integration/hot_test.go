@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// In the tests of the hot program an interval is this long, so that a test sees several.
+// hotInterval is the interval in tests of the hot program: short, so that a test sees several.
 const hotInterval = 5 * time.Second
 
-// hotProgram is a service of 60 methods that are called 0.5 to 200,000 times a second: more
-// than a million calls. It begins as any program does that knows where to ask for rates.
+// hotProgram starts a service of 60 methods that are called 0.5 to 200,000 times a second, more
+// than a million calls in all. Like any program that knows where to ask for rates, it starts with
+// the rates of unknown methods.
 func hotProgram(t *testing.T, p *pipeline, service string) *load {
 	t.Helper()
 	return startLoadByEnvironment(t, p.askingForRates(), service, "--service", service, "--methods", "60", "--fastest", "200000",
 		"--rate", "0.01", "--cpu-rate", "1", "--flush", "100ms", "--interval", hotInterval.String())
 }
 
-// TestAHotProgramKeepsToTheBudget proves that the shipped configuration keeps at most twice
-// its records a second in every interval from the first on: of a program that begins when
-// the collector does, and of a new service at a collector that runs. Nothing is missing
-// from the counts meanwhile.
-func TestAHotProgramKeepsToTheBudget(t *testing.T) {
+// TestShippedSampling_HotProgramKeepsToBudget proves that the shipped configuration keeps at most
+// twice its budget of records a second in every interval from the first on: for a program that
+// starts with the collector, and for a new service at a running collector. Counts stay complete.
+func TestShippedSampling_HotProgramKeepsToBudget(t *testing.T) {
 	t.Parallel()
-	lasting(t, func() faults { return runHotPrograms(t) })
+	withRetries(t, func() faults { return runHotPrograms(t) })
 }
 
 func runHotPrograms(t *testing.T) faults {
@@ -45,11 +45,11 @@ func runHotPrograms(t *testing.T) faults {
 	requireQuietLog(t, p)
 
 	f := faults{}
-	if calls := float64(sum(made(early))) / ends[intervals].Sub(ends[0]).Seconds(); calls < 300_000 {
+	if calls := float64(sum(countedCalls(early))) / ends[intervals].Sub(ends[0]).Seconds(); calls < 300_000 {
 		f.addf("the load", "%.0f calls a second were made: this proves little", calls)
 	}
 	kept := keptBetween(t, p, ends)
-	t.Logf("of %d and %d calls, kept over the target by interval: early %.2f, late %.2f", sum(made(early)), sum(made(late)), kept["early"], kept["late"])
+	t.Logf("of %d and %d calls, kept over the target by interval: early %.2f, late %.2f", sum(countedCalls(early)), sum(countedCalls(late)), kept["early"], kept["late"])
 	for service, from := range map[string]int{"early": 0, "late": lateFrom} {
 		for i, most := range kept[service] {
 			if most > 2 {
@@ -63,11 +63,11 @@ func runHotPrograms(t *testing.T) faults {
 	return f
 }
 
-// keptBetween is how many measurements of each service are stored of each interval, over
-// the target of the shipped configuration.
+// keptBetween returns by service the stored measurements of each interval, divided by the target of
+// the shipped configuration.
 func keptBetween(t *testing.T, p *pipeline, ends []time.Time) map[string][]float64 {
 	t.Helper()
-	const target = 100 // records a second and service
+	const target = 100 // records per second and service
 	kept := map[string][]float64{}
 	for i, end := range ends[1:] {
 		for _, row := range query[struct {

@@ -7,17 +7,17 @@ import (
 	"github.com/corehour/corehour/integration/groundtruth"
 )
 
-// TestKilledCollectorLosesAtMostWhatItHeld proves the ledger under kill -9, at
-// points that a collector passes: with rows in its queue, while it writes and
-// commits, while it stops, and right after a start. What was lost has a name, to the call.
-func TestKilledCollectorLosesAtMostWhatItHeld(t *testing.T) {
+// TestKilledCollector_LosesAtMostWhatItHeld proves the accounting under kill -9, at several points
+// of a collector's life: with rows in its queue, while it writes and commits, while it stops, and
+// right after a start. Every lost call is reported.
+func TestKilledCollector_LosesAtMostWhatItHeld(t *testing.T) {
 	t.Parallel()
 	const seldom = `exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 50000, flush_timeout: 500ms}}}}`
 	const always = `exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 1, flush_timeout: 1ms}}}}`
 	for _, c := range []struct {
 		name, config string
-		alive        []time.Duration // how long each run lasts before it is killed
-		stopping     bool            // it is killed while it stops
+		alive        []time.Duration // duration of each run before it is killed
+		stopping     bool            // kill while it stops
 	}{
 		{"rows in the queue", seldom, []time.Duration{2700 * time.Millisecond, 3300 * time.Millisecond}, false},
 		{"stopping", seldom, []time.Duration{2900 * time.Millisecond, 2100 * time.Millisecond}, true},
@@ -25,7 +25,7 @@ func TestKilledCollectorLosesAtMostWhatItHeld(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			lasting(t, func() faults { return killCollector(t, c.config, c.alive, c.stopping) })
+			withRetries(t, func() faults { return killCollector(t, c.config, c.alive, c.stopping) })
 		})
 	}
 }
@@ -35,13 +35,13 @@ func killCollector(t *testing.T, config string, lives []time.Duration, stopping 
 	p := startPipeline(t, config)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", "1s")
 	counters := l.counters(t)
-	history := sample(t, counters)
+	history := recordHistory(t, counters)
 	p.awaitMetric(t, 1, "otelcol_exporter_warehouse_rows_written")
 
-	most := int64(0) // that may be lost
+	most := int64(0) // upper bound of the lost calls
 	for _, alive := range lives {
 		select {
-		case <-time.After(alive): // the fault's moment, not a wait for something
+		case <-time.After(alive): // the time of the fault, not a wait for an event
 		case <-l.Done():
 			t.Fatal("the workload ended by itself")
 		}
@@ -71,22 +71,21 @@ func killCollector(t *testing.T, config string, lives []time.Duration, stopping 
 	if lost > most {
 		f.addf("calls lost", "%d; queue, batch and one interval of counts hold at most %d", lost, most)
 	}
-	t.Logf("%d calls made, %d lost in %d kills, at most %d explicable", sum(made(r)), lost, len(lives), most)
+	t.Logf("%d calls made, %d lost in %d kills, at most %d explicable", sum(countedCalls(r)), lost, len(lives), most)
 	return f
 }
 
 const (
 	countsInterval = time.Second
-	// slack is between the end of an interval and the arrival of its counts.
+	// slack is the time from the end of an interval to the arrival of its counts.
 	slack = 500 * time.Millisecond
 )
 
-// TestKilledProcessLosesAtMostOneInterval proves that a process that dies is
-// listed as dead, and that no more is missing than it counted since its last
-// counts left, which was less than an interval ago.
-func TestKilledProcessLosesAtMostOneInterval(t *testing.T) {
+// TestKilledProcess_LosesAtMostOneInterval proves that a killed process is listed as dead, and that
+// only calls since its last counts are missing, which is less than an interval.
+func TestKilledProcess_LosesAtMostOneInterval(t *testing.T) {
 	t.Parallel()
-	lasting(t, func() faults { return killProcess(t) })
+	withRetries(t, func() faults { return killProcess(t) })
 }
 
 func killProcess(t *testing.T) faults {
@@ -95,9 +94,9 @@ func killProcess(t *testing.T) faults {
 	p := startPipeline(t, quickWarehouse)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", interval.String())
 	counters := l.counters(t)
-	history := sample(t, counters)
+	history := recordHistory(t, counters)
 	p.awaitMetric(t, 2, "otelcol_receiver_method_spans_received", "kind", "process")
-	<-time.After(interval / 2) // the third interval is half over: the fault's moment
+	<-time.After(interval / 2) // the time of the fault: half of the third interval is over
 	if err := l.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func killProcess(t *testing.T) faults {
 	return f
 }
 
-// lastReported returns the end of the last interval that a process has reported.
+// lastReported returns the end of the last interval that a process reported.
 func lastReported(t *testing.T, p *pipeline) time.Time {
 	t.Helper()
 	rows := query[struct {
@@ -134,7 +133,7 @@ func lastReported(t *testing.T, p *pipeline) time.Time {
 	return time.Unix(0, rows[0].End)
 }
 
-// history is how many calls a workload had made at what time.
+// history records how many calls a workload had made at which time.
 type history struct{ samples chan []point }
 
 type point struct {
@@ -142,8 +141,8 @@ type point struct {
 	calls int64
 }
 
-// sample notes the workload's counters until the test ends.
-func sample(t *testing.T, c *groundtruth.Counters) *history {
+// recordHistory samples the workload's counters until the test ends.
+func recordHistory(t *testing.T, c *groundtruth.Counters) *history {
 	h := &history{samples: make(chan []point, 1)}
 	h.samples <- []point{{time.Now(), c.Calls()}}
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -160,7 +159,7 @@ func sample(t *testing.T, c *groundtruth.Counters) *history {
 			case <-stop:
 				return
 			case <-ticker.C:
-				calls := c.Calls() // before the time, however late: until then at least so many were made
+				calls := c.Calls() // read before the time: at that time at least so many calls had been made
 				h.samples <- append(<-h.samples, point{time.Now(), calls})
 			}
 		}
@@ -168,7 +167,7 @@ func sample(t *testing.T, c *groundtruth.Counters) *history {
 	return h
 }
 
-// since is how many calls were made in the last while, rounded up.
+// since returns the number of calls of the last while, rounded up.
 func (h *history) since(c *groundtruth.Counters, while time.Duration) int64 {
 	now := time.Now()
 	samples := <-h.samples

@@ -9,24 +9,24 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// smallWarehouse is a warehouse whose queue holds less than a second of what
-// the tests send, and holds it for long.
+// smallWarehouse configures a queue that holds less than a second of the tests' load, and keeps it
+// for long.
 const smallWarehouse = `
 exporters:
   warehouse:
     sending_queue: {queue_size: 300, batch: {min_size: 300, flush_timeout: 2s}}
 `
 
-// quickWarehouse writes soon, so that a test need not wait for it.
+// quickWarehouse writes soon, so that tests do not wait.
 const quickWarehouse = `
 exporters:
   warehouse:
     sending_queue: {batch: {min_size: 2000, flush_timeout: 200ms}}
 `
 
-// TestCountsAreExactWhenTheSDKQueueOverflows proves that a full queue in the
-// process costs no call: what it refuses is aggregated, and counts take another path.
-func TestCountsAreExactWhenTheSDKQueueOverflows(t *testing.T) {
+// TestCounts_SDKQueueOverflows proves that a full queue in the process costs no call: refused
+// measurements are aggregated, and counts take another path.
+func TestCounts_SDKQueueOverflows(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	r := startLoad(t, p.Endpoint(), "w", "--calls", "300000", "--queue", "4", "--batch", "4").finish(t)
@@ -38,9 +38,9 @@ func TestCountsAreExactWhenTheSDKQueueOverflows(t *testing.T) {
 	requireEveryCallMeasured(t, p, r)
 }
 
-// TestCountsAreExactWhenTheWarehouseQueueOverflows proves the same for the
-// exporter's queue: what it refuses is added up and stored.
-func TestCountsAreExactWhenTheWarehouseQueueOverflows(t *testing.T) {
+// TestCounts_WarehouseQueueOverflows proves that a full queue of the exporter costs no call:
+// refused measurements are aggregated and stored.
+func TestCounts_WarehouseQueueOverflows(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, smallWarehouse)
 	r := startLoad(t, p.Endpoint(), "w", "--duration", "5s", "--pause", "1ms", "--methods", "20", "--flush", "100ms").finish(t)
@@ -71,9 +71,9 @@ func TestCountsAreExactWhenTheWarehouseQueueOverflows(t *testing.T) {
 	requireEveryCallMeasured(t, p, r)
 }
 
-// TestCountsBalanceWhenTheMethodTableOverflows proves that methods beyond the
-// receiver's bound lose their names and nothing else.
-func TestCountsBalanceWhenTheMethodTableOverflows(t *testing.T) {
+// TestCounts_MethodTableOverflows proves that methods beyond the receiver's bound lose their names
+// and nothing else.
+func TestCounts_MethodTableOverflows(t *testing.T) {
 	t.Parallel()
 	const bound, methods = 5, 20
 	p := startPipeline(t, quickWarehouse+`
@@ -89,7 +89,7 @@ receivers: {method_spans: {limits: {max_methods: 5}}}
 	if len(stored) != bound+1 {
 		t.Errorf("%d methods may have names, and one is (overflow); stored are %v", bound, stored)
 	}
-	rest := sum(made(r))
+	rest := sum(countedCalls(r))
 	for name, calls := range stored {
 		if want, ok := r.Methods[name]; ok {
 			rest -= want.Calls
@@ -105,10 +105,9 @@ receivers: {method_spans: {limits: {max_methods: 5}}}
 	requireBalanced(t, p, r)
 }
 
-// TestCountsAreExactWhenEverythingOverflows proves it with all of this at once,
-// for two processes of one service, a slow network and a sampler that keeps one
-// measurement in a hundred.
-func TestCountsAreExactWhenEverythingOverflows(t *testing.T) {
+// TestCounts_EverythingOverflows combines all of this: two processes of one service, a slow
+// network, and a sampler that keeps one measurement in a hundred.
+func TestCounts_EverythingOverflows(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, smallWarehouse+`
 processors: {adaptive_sampler: {default_rate: 0.01}}
@@ -127,13 +126,13 @@ processors: {adaptive_sampler: {default_rate: 0.01}}
 	requireExact(t, p, reports...)
 }
 
-// requireEveryCallMeasured asserts that at p = 1 nothing measured was lost
-// either: every call is in a row of its own or in a sum.
+// requireEveryCallMeasured asserts that at p = 1 no measurement is lost: every call is a row or
+// part of an aggregate.
 func requireEveryCallMeasured(t *testing.T, p *pipeline, reports ...groundtruth.ProcessRecord) {
 	t.Helper()
 	want := int64(0)
 	for _, r := range reports {
-		want += sum(made(r))
+		want += sum(countedCalls(r))
 	}
 	for _, row := range query[struct {
 		Measured int64 `json:"measured"`
@@ -144,17 +143,16 @@ func requireEveryCallMeasured(t *testing.T, p *pipeline, reports ...groundtruth.
 	}
 }
 
-// TestProcessesOfOneNameAreToldApart proves that two processes that were given
-// the same instance name, and number their batches alike, are not taken for
-// repeats of each other.
-func TestProcessesOfOneNameAreToldApart(t *testing.T) {
+// TestDuplicateRows_TwoProcessesOfOneName proves that two processes with the same instance name and
+// the same batch numbers are not taken for repeats of each other.
+func TestDuplicateRows_TwoProcessesOfOneName(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	first := startLoad(t, p.Endpoint(), "w", "--calls", "20000", "--methods", "3")
 	second := startLoad(t, p.Endpoint(), "w", "--calls", "30000", "--methods", "3")
 	want := map[string]int64{}
 	for _, r := range []groundtruth.ProcessRecord{first.finish(t), second.finish(t)} {
-		for name, calls := range made(r) {
+		for name, calls := range countedCalls(r) {
 			want[name] += calls
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// programs are the paths of what the tests start.
+// programs are the paths of the programs that the tests start.
 var programs struct {
 	command, collector    string
 	workload, shop        string
@@ -46,7 +46,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// prepareClients builds what is sent by, all at once, and once.
+// prepareClients builds all programs in parallel.
 func prepareClients(dir string) error {
 	build := func(module, pkg string, path *string) func() error {
 		return func() (err error) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestMetricsShowMoney proves that the collector's own metrics show what the warehouse
-// holds: of processes exactly, of entry calls within the error of what was sampled.
-func TestMetricsShowMoney(t *testing.T) {
+// TestCollectorMetrics_MatchTheWarehouse proves that the collector's own metrics of cost match the
+// warehouse: exactly for processes, within the sampling error for entry calls.
+func TestCollectorMetrics_MatchTheWarehouse(t *testing.T) {
 	t.Parallel()
 	const rate, requestsPerSecond = 0.5, "400"
 	p := startPipeline(t, `
@@ -34,7 +34,7 @@ processors: {adaptive_sampler: {default_rate: 0.5}}
 	}{
 		{"process_core_hours", process.Hours, 1e-9},
 		{"process_cost", process.USD, 1e-9},
-		// The warehouse knows how many calls there were, the metric only how many were kept.
+		// The warehouse has the number of calls, the metric only the number of kept records.
 		{"entry_core_hours", entries.Hours, 5 * math.Sqrt((1-rate)/entries.Records)},
 		{"entry_cost", entries.USD, 5 * math.Sqrt((1-rate)/entries.Records)},
 	} {

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// request is one of our SDK's, written by hand, so that anything can be in it.
+// request is an OTLP request of our SDK, built by hand so that tests can put anything into it.
 type request struct {
 	ptrace.Traces
 	spans ptrace.SpanSlice
@@ -71,7 +71,7 @@ func (r request) process(start, end time.Time, final bool) {
 	span.Attributes().PutBool("corehour.process.final", final)
 }
 
-// send posts it and requires that it is accepted.
+// send posts a request and asserts that it is accepted.
 func (p *pipeline) send(t *testing.T, r request) {
 	t.Helper()
 	body, err := ptraceotlp.NewExportRequestFromTraces(r.Traces).MarshalProto()

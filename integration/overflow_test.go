@@ -8,13 +8,12 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestTotalsAreRightWhenSlowCallsMeetAFullQueue proves that overflow degrades to
-// sums and not to a bias. Slow calls come in bursts in which the queue is full,
-// so the measurements that get through as rows are those of quick calls: their
-// mean is far off. The totals are right all the same.
-func TestTotalsAreRightWhenSlowCallsMeetAFullQueue(t *testing.T) {
+// TestTotals_SlowCallsMeetAFullQueue proves that an overflow loses detail but adds no bias. Slow
+// calls come in bursts that fill the queue, so most measurements that become rows are of quick
+// calls and their mean is far off. The totals are right nevertheless.
+func TestTotals_SlowCallsMeetAFullQueue(t *testing.T) {
 	t.Parallel()
-	lasting(t, func() faults { return slowCallsMeetAFullQueue(t) })
+	withRetries(t, func() faults { return slowCallsMeetAFullQueue(t) })
 }
 
 func slowCallsMeetAFullQueue(t *testing.T) faults {
@@ -58,14 +57,13 @@ func slowCallsMeetAFullQueue(t *testing.T) faults {
 	return f
 }
 
-// TestTotalsAreRightWhenEveryStageSamples proves that estimates compose: the
-// process times one call in five, its queue refuses most of these, which are
-// aggregated with that rate, and the collector thins the others to one in twenty. The
-// cell then holds records of two probabilities, quick ones mostly of the lower and
-// slow ones of the higher.
-func TestTotalsAreRightWhenEveryStageSamples(t *testing.T) {
+// TestTotals_EveryStageSamples proves that estimates compose. The process times one call in five,
+// its queue refuses most of the measurements and aggregates them at that rate, and the collector
+// keeps one in twenty of the others. The stored records then have two probabilities: mostly the
+// lower one for quick calls, mostly the higher one for slow calls.
+func TestTotals_EveryStageSamples(t *testing.T) {
 	t.Parallel()
-	lasting(t, func() faults { return everyStageSamples(t) })
+	withRetries(t, func() faults { return everyStageSamples(t) })
 }
 
 func everyStageSamples(t *testing.T) faults {
@@ -103,19 +101,18 @@ processors: {adaptive_sampler: {default_rate: 0.05}}
 	if got.Folded < 100 {
 		f.addf("what was aggregated", "sums are to have the higher probability: %+v", got)
 	}
-	// About five standard errors of what is drawn; the counts have none. Of wall
-	// time a sample can't say as much: one call that lost its processor for long
-	// stands for twenty.
+	// The bound is about five standard errors of the drawn records; counts have no error. The bound
+	// of wall time would have to be wider: one call that lost its processor for long stands for
+	// twenty.
 	requireCPU(t, f, r, got.CPU, 0.1)
 	return f
 }
 
-// requireCPU requires an estimate of the CPU time of all calls of the one method that
-// computes.
+// requireCPU asserts an estimate of the CPU time of all calls of the workload's one method.
 func requireCPU(t *testing.T, f faults, r groundtruth.ProcessRecord, estimate, relative float64) {
 	t.Helper()
 	if n := r.SDK["CPUWallOnly"]; n != 0 {
-		// Its other calls would be estimated from these.
+		// The remaining calls would be estimated from the few with a CPU time.
 		f.addf("CPU time", "the machine stood still for so long that the SDK gave up timing the CPU of %d methods", n)
 		return
 	}
@@ -123,8 +120,8 @@ func requireCPU(t *testing.T, f faults, r groundtruth.ProcessRecord, estimate, r
 	requireWithin(t, f, "CPU time", estimate, m.CPUNS, m.OuterCPUNS, relative)
 }
 
-// requireWithin requires an estimate no further off than so much from a truth that is
-// known between two bounds.
+// requireWithin asserts that an estimate is at most relative off the truth, which is known to lie
+// between low and high.
 func requireWithin(t *testing.T, f faults, what string, estimate float64, low, high int64, relative float64) {
 	t.Helper()
 	t.Logf("%s: estimated %.4f s, true is between %.4f s and %.4f s", what, estimate/1e9, float64(low)/1e9, float64(high)/1e9)

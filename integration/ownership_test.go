@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// startPair starts two collectors whose rates have one port, as in a cluster, on two
-// addresses of this machine.
+// startPair starts two collectors that serve rates on the same port of two local addresses, as in a
+// cluster.
 func startPair(t *testing.T, config string) []*pipeline {
 	t.Helper()
 	first := startPipeline(t, config)
@@ -30,8 +30,8 @@ func startPair(t *testing.T, config string) []*pipeline {
 	return []*pipeline{first, second}
 }
 
-// home is the place of the collector that spans are sent to.
-func home(t *testing.T, pipelines []*pipeline) int {
+// activeCollector returns the index of the collector that receives spans.
+func activeCollector(t *testing.T, pipelines []*pipeline) int {
 	t.Helper()
 	at := -1
 	await(t, "a collector to be chosen", func(ctx context.Context) (bool, error) {
@@ -49,26 +49,26 @@ func home(t *testing.T, pipelines []*pipeline) int {
 	return at
 }
 
-// TestRatesStayWhenACollectorGoes proves that a service keeps its rates when the
-// collector that decided them goes: the next one takes them over from what arrives.
-// No call is lost by an orderly stop; by a kill only what that collector held.
-func TestRatesStayWhenACollectorGoes(t *testing.T) {
+// TestRates_StayWhenTheCollectorIsGone proves that a service keeps its rates when the collector
+// that decided them is gone: the next one takes them over from the records that arrive. An orderly
+// stop loses no call; a kill loses only calls that the collector held.
+func TestRates_StayWhenTheCollectorIsGone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(*pipeline) error
-		held time.Duration // calls of the last while may be lost
+		held time.Duration // calls of this time before the end can be lost
 	}{
 		{"stopped", func(p *pipeline) error { return p.Stop() }, 0},
 		{"killed", func(p *pipeline) error { return p.Kill() }, 5 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			lasting(t, func() faults { return collectorGoes(t, c.end, c.held) })
+			withRetries(t, func() faults { return replaceCollector(t, c.end, c.held) })
 		})
 	}
 }
 
-func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) faults {
+func replaceCollector(t *testing.T, end func(*pipeline) error, held time.Duration) faults {
 	f := faults{}
 	pipelines := startPair(t, quickWarehouse+"\nprocessors: {adaptive_sampler: {strategy: tiers, interval: 1s, cold_start: {rate: 0.1}, classes: {hold_intervals: 1, inner_calls_per_second: 100}}}\n")
 	_, port, err := net.SplitHostPort(pipelines[0].Rates)
@@ -79,8 +79,8 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 		"COREHOUR_ENDPOINTS=" + pipelines[0].Endpoint() + "," + pipelines[1].Endpoint(), "COREHOUR_RATES_ENDPOINT=:" + port,
 	}, "w", "--pause", "100us")
 	counters := l.counters(t)
-	history := sample(t, counters)
-	at := home(t, pipelines)
+	history := recordHistory(t, counters)
+	at := activeCollector(t, pipelines)
 	first, next := pipelines[at], pipelines[1-at]
 	first.awaitRate(t, "workload", busy, 0.00099, 0.00101)
 	first.awaitRate(t, "workload", rare, 1, 1)
@@ -88,7 +88,7 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 	if err := end(first); err != nil {
 		t.Fatal(err)
 	}
-	most := int64(0) // that may be lost
+	most := int64(0) // upper bound of the lost calls
 	if held > 0 {
 		most = history.since(counters, held+time.Since(ended))
 	}
@@ -97,11 +97,10 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 	next.awaitMetric(t, 50, "otelcol_receiver_method_spans_received", "kind", "call")
 	r := l.end(t)
 	next.stop(t)
-	// The SDK says that rates are in force, so the next collector leaves them until it
-	// has its counts and has decided. A rate that had started again in the SDK would have
-	// come back by doubling, and left records on its way. What it had in hand from
-	// before the rates is not meant. Counts that come late, by an interval of a second,
-	// may show the busy method idle: not every time.
+	// The SDK reports its rates in force, so the next collector leaves them until it has counts of
+	// its own. A rate that had started again in the SDK would have come back by doubling and left
+	// records on the way. Records queued before the change are excluded. Counts that arrive an
+	// interval of a second late can show the busy method idle, but not in every try.
 	allowed := map[string][]float64{"Step0": {0.001}, "Step1": {1}}
 	for _, row := range query[struct {
 		Method string  `json:"method"`
@@ -113,13 +112,13 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 		}
 	}
 	stored := sum(storedCalls(t, first)["w"]) + sum(storedCalls(t, next)["w"])
-	lost := sum(made(r)) - stored
-	t.Logf("%d calls made, %d stored, %d lost", sum(made(r)), stored, lost)
+	lost := sum(countedCalls(r)) - stored
+	t.Logf("%d calls made, %d stored, %d lost", sum(countedCalls(r)), stored, lost)
 	if r.Shutdown != "" || lost < 0 || lost > 0 && held == 0 {
-		t.Errorf("%d calls made, %d stored in both warehouses: %s", sum(made(r)), stored, r.Shutdown)
+		t.Errorf("%d calls made, %d stored in both warehouses: %s", sum(countedCalls(r)), stored, r.Shutdown)
 	}
 	if lost > most {
-		f.addf("calls lost", "%d of %d; the collector held at most %d", lost, sum(made(r)), most)
+		f.addf("calls lost", "%d of %d; the collector held at most %d", lost, sum(countedCalls(r)), most)
 	}
 	return f
 }

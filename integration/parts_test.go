@@ -13,13 +13,13 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// pipeline is a collector with a warehouse, and the command to look into it.
+// pipeline is a collector with a warehouse, and the command to query it.
 type pipeline struct {
 	*harness.Collector
 	command harness.Command
 }
 
-// newPipeline writes a configuration: the harness's, and overrides over it.
+// newPipeline writes a configuration: the harness's defaults with overrides on top.
 func newPipeline(t *testing.T, overrides string) *pipeline {
 	t.Helper()
 	c, err := harness.NewCollector(programs.collector, t.TempDir(), "", overrides)
@@ -37,7 +37,7 @@ func newPipeline(t *testing.T, overrides string) *pipeline {
 	return &pipeline{c, harness.Command{Binary: programs.command, Warehouse: c.Warehouse}}
 }
 
-// startPipeline starts one.
+// startPipeline creates and starts a pipeline.
 func startPipeline(t *testing.T, overrides string) *pipeline {
 	t.Helper()
 	p := newPipeline(t, overrides)
@@ -45,8 +45,8 @@ func startPipeline(t *testing.T, overrides string) *pipeline {
 	return p
 }
 
-// newShippedPipeline has config/collector.yaml with nothing but addresses and paths set,
-// and overrides over it.
+// newShippedPipeline uses config/collector.yaml with only addresses and paths set, and overrides on
+// top.
 func newShippedPipeline(t *testing.T, overrides string) *pipeline {
 	t.Helper()
 	p := newPipeline(t, overrides)
@@ -73,7 +73,7 @@ func (p *pipeline) start(t *testing.T) {
 	}
 }
 
-// stop lets the collector write what it holds.
+// stop stops the collector, which writes all it holds first.
 func (p *pipeline) stop(t *testing.T) {
 	t.Helper()
 	if err := p.Stop(); err != nil {
@@ -90,7 +90,7 @@ func (p *pipeline) metrics(t *testing.T) harness.Metrics {
 	return m
 }
 
-// query decodes the rows of a statement.
+// query returns the rows of a statement.
 func query[Row any](t *testing.T, p *pipeline, statement string) []Row {
 	t.Helper()
 	var rows []Row
@@ -115,7 +115,7 @@ func (p *pipeline) newProxy(t *testing.T, plan func(n int) harness.Fault) *harne
 	return proxy
 }
 
-// load is a workload that runs.
+// load is a running workload.
 type load struct {
 	*harness.Process
 	instance     string
@@ -123,14 +123,13 @@ type load struct {
 	reportFile   string
 }
 
-// startLoad starts a workload that sends to an endpoint.
+// startLoad starts a workload that sends to endpoint.
 func startLoad(t *testing.T, endpoint, instance string, args ...string) *load {
 	t.Helper()
 	return startLoadByEnvironment(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint}, instance, args...)
 }
 
-// startLoadByEnvironment starts a workload that learns from its environment where
-// to send.
+// startLoadByEnvironment starts a workload that finds its endpoint in the environment.
 func startLoadByEnvironment(t *testing.T, env []string, instance string, args ...string) *load {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +143,7 @@ func startLoadByEnvironment(t *testing.T, env []string, instance string, args ..
 	return l
 }
 
-// startProgram starts a program that does not outlive the test.
+// startProgram starts a program that is killed at the end of the test.
 func startProgram(t *testing.T, name, binary string, args ...string) *harness.Process {
 	t.Helper()
 	return startProgramWith(t, nil, name, binary, args...)
@@ -167,10 +166,10 @@ func startProgramWith(t *testing.T, env []string, name, binary string, args ...s
 	return p
 }
 
-// endPatience is more than a program needs on a machine that is busy with others.
+// endPatience is the longest that a program takes to end on a busy machine.
 const endPatience = 4 * time.Minute
 
-// waitFor waits until a program has ended well.
+// waitFor waits until a program has ended with exit code 0.
 func waitFor(t *testing.T, p *harness.Process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), endPatience)
@@ -180,7 +179,7 @@ func waitFor(t *testing.T, p *harness.Process) {
 	}
 }
 
-// finish waits for the workload's end and returns what it says of itself.
+// finish waits for the end of the workload and returns its record.
 func (l *load) finish(t *testing.T) groundtruth.ProcessRecord {
 	t.Helper()
 	waitFor(t, l.Process)
@@ -191,7 +190,7 @@ func (l *load) finish(t *testing.T) groundtruth.ProcessRecord {
 	return r
 }
 
-// end stops the workload, and waits.
+// end stops the workload and waits for it.
 func (l *load) end(t *testing.T) groundtruth.ProcessRecord {
 	t.Helper()
 	if err := l.Terminate(); err != nil {
@@ -216,8 +215,8 @@ func (l *load) counters(t *testing.T) *groundtruth.Counters {
 	return c
 }
 
-// awaitPatience is much longer than an SDK tries a request of unknown outcome at a
-// collector that is gone, a minute, before it turns to the next.
+// awaitPatience is much longer than the minute for which an SDK retries a request of unknown
+// outcome at a collector that is gone, before it uses the next collector.
 const awaitPatience = 4 * time.Minute
 
 func await(t *testing.T, what string, holds func(context.Context) (bool, error)) {
@@ -227,7 +226,7 @@ func await(t *testing.T, what string, holds func(context.Context) (bool, error))
 	}
 }
 
-// awaitMetric waits until a metric of the collector has reached a value.
+// awaitMetric waits until a metric of the collector is at least least.
 func (p *pipeline) awaitMetric(t *testing.T, least float64, name string, labels ...string) {
 	t.Helper()
 	await(t, fmt.Sprintf("%s to reach %v", name, least), func(ctx context.Context) (bool, error) {

@@ -16,26 +16,26 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// profilePeriod is the time that one sample of the runtime's CPU profile stands
-// for, at its 100 samples per second of CPU.
+// profilePeriod is the CPU time of one sample of the runtime's profile, at 100 samples per second
+// of CPU.
 const profilePeriod = 10 * time.Millisecond
 
-// profiledFor is how much CPU time there is a profile of, however long it takes.
+// profiledFor is the CPU time that is profiled, however long that takes.
 const profiledFor = 6 * time.Second
 
-// twoSlots is a time that lies in at least two of the buckets of 10 s whose differences
-// tell corehour's uncertainty.
+// twoBuckets is longer than two of the 10 s buckets of time whose differences give corehour's
+// uncertainty.
 const twoSlots = 12 * time.Second
 
-// leastSamples are those of a method that prove something.
+// leastSamples is the number of samples of a method below which a difference proves nothing.
 const leastSamples = 30
 
-// TestCPUAgreesWithTheRuntimesProfile proves that the CPU time which corehour
-// estimates from sampled calls is the one that the runtime's own profiler finds
-// in the same process and the same seconds, method by method, within what both
-// say of their uncertainty. A method is wrong if it is in one direction every time.
-func TestCPUAgreesWithTheRuntimesProfile(t *testing.T) {
-	lasting(t, func() faults { return compareWithProfile(t) })
+// TestEstimatedCPU_AgreesWithRuntimeProfile compares the CPU time that corehour estimates from
+// sampled calls with the runtime's own profile of the same process in the same seconds, method by
+// method, within the uncertainty of both. A method is wrong if every try is off in the same
+// direction.
+func TestEstimatedCPU_AgreesWithRuntimeProfile(t *testing.T) {
+	withRetries(t, func() faults { return compareWithProfile(t) })
 }
 
 func compareWithProfile(t *testing.T) faults {
@@ -55,10 +55,9 @@ func compareWithProfile(t *testing.T) faults {
 	p.stop(t)
 
 	profiled, total := profiledCPU(t, programs.shop, profile)
-	// On a busy machine the kernel's timers fire late and the profile misses some
-	// of the time: the process's own CPU time tells how much. Where it was spent
-	// nothing tells. As much of each method is likely, all of one's or none of it
-	// possible.
+	// On a busy machine the kernel's timers fire late and the profile misses some of the time. The
+	// process's own CPU time shows how much, but not where it was spent. Assume that each method
+	// missed the same share; the bound allows for all of a method's time and for none.
 	scale := float64(shop.CPU()) / float64(total)
 	probe := probeCost(t, p)
 	t.Logf("the process took %s of CPU, the profile has %s of it; a timed call costs %s", shop.CPU(), total, probe)
@@ -81,15 +80,15 @@ func compareWithProfile(t *testing.T) faults {
 		}
 		theirs := scale * float64(samples)
 		ours := *m.InclusiveCoreHours * float64(time.Hour)
-		// A sample falls into the method or not: its number varies like a
-		// Poisson number at most.
+		// A sample falls into the method or not, so the variance of their number is at most that of
+		// a Poisson number.
 		ourError := *m.SelfCoreHoursSE * float64(time.Hour)
 		theirError := scale * math.Sqrt(float64(samples)*float64(profilePeriod))
 		chance := 3*math.Hypot(ourError, theirError) + 0.05*theirs
-		// The probe of a timed call is in the profile of its method, and in corehour's
-		// time it is not. Of that only what a reading of the clock takes at least is
-		// taken off, which is less than it takes in a program that does something: a
-		// method as short as Lookup is always estimated a tenth too expensive by it.
+		// The profile counts the probe of a timed call as time of its method, corehour's estimate
+		// does not. Only the lower bound of the cost of reading the clock is subtracted here, which
+		// is less than a reading takes in a program that does real work. Therefore a method as
+		// short as Lookup is always estimated a tenth too expensive.
 		calls := counted[name]
 		low := min(1, scale)*float64(samples) - chance - float64(calls.Timed)*float64(probe)
 		high := max(1, scale)*float64(samples) + chance + calls.Made*float64(probe)/4
@@ -112,7 +111,7 @@ func compareWithProfile(t *testing.T) faults {
 	return f
 }
 
-// probeCost returns what one timed call costs in CPU, as the SDK calibrated and reported it.
+// probeCost returns the CPU cost of one timed call as calibrated and reported by the SDK.
 func probeCost(t *testing.T, p *pipeline) time.Duration {
 	t.Helper()
 	rows := query[struct {
@@ -124,7 +123,7 @@ func probeCost(t *testing.T, p *pipeline) time.Duration {
 	return time.Duration(rows[0].Cost)
 }
 
-// methodCalls is how often a method ran, and how often that was timed.
+// methodCalls are a method's number of calls and of timed calls.
 type methodCalls struct {
 	Name  string  `json:"name"`
 	Made  float64 `json:"made"`
@@ -141,7 +140,7 @@ func callsOf(t *testing.T, p *pipeline) map[string]methodCalls {
 	return found
 }
 
-// profiledCPU is the CPU time of each method with all that it calls, and of all.
+// profiledCPU returns the CPU time of each method including its callees, and the total.
 func profiledCPU(t *testing.T, binary, profile string) (found map[string]time.Duration, total time.Duration) {
 	t.Helper()
 	out, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodefraction=0", "-nodecount=100000", "-unit=ms", binary, profile).Output()
@@ -172,10 +171,10 @@ func profiledCPU(t *testing.T, binary, profile string) (found map[string]time.Du
 	return found, milliseconds(string(head[1]))
 }
 
-// receiver makes corehour's class.method of the runtime's class.(*Type).Method.
+// receiver turns the runtime's class.(*Type).Method into corehour's class.method.
 var receiver = strings.NewReplacer("(*", "", ")", "")
 
 var profileTotal = regexp.MustCompile(`Total samples = ([0-9.]+)ms`)
 
-// profileLine is flat, flat%, sum%, cum, cum%, name.
+// profileLine matches flat, flat%, sum%, cum, cum%, name.
 var profileLine = regexp.MustCompile(`^\s*\S+\s+\S+%\s+\S+%\s+([0-9.]+)(?:ms)?\s+\S+%\s+(.+)$`)

@@ -11,18 +11,17 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestRegressionOfNodeClientIsFound proves that a method of a stock Node.js
-// client that takes four times as long in a new version is found by wall time, and
-// that neither its callers, nor its healthy siblings, nor a service deployed
-// without a change raise an alert. It has the machine to itself: what other tests
-// do to the clients' clocks would be a regression, too.
-func TestRegressionOfNodeClientIsFound(t *testing.T) {
-	lasting(t, func() faults { return deployNodeClients(t) })
+// TestRegress_NodeClient proves that a method of a stock Node.js client that takes four times as
+// long in a new version is found by wall time. Its callers, its healthy siblings and a service that
+// was deployed without a change raise no alert. It runs alone: load of other tests would be a
+// regression of the clients' wall time, too.
+func TestRegress_NodeClient(t *testing.T) {
+	withRetries(t, func() faults { return deployNodeClients(t) })
 }
 
 func deployNodeClients(t *testing.T) faults {
 	f := faults{}
-	const instances = 3 // of each version; they and buckets of time are what intervals are made of
+	const instances = 3 // of each version; with buckets of time they give the intervals
 	p := startPipeline(t, quickWarehouse)
 	var clients []*harness.Process
 	reports := map[string][]string{} // by service and version
@@ -44,8 +43,8 @@ func deployNodeClients(t *testing.T) faults {
 			t.Fatal(err)
 		}
 	}
-	// Both versions serve at the same time, so that a slow moment of the machine
-	// is one of both: also that in which programs start, which is one.
+	// Both versions start and serve at the same time, so that both meet the same slow moments of
+	// the machine.
 	deploy("1.0", map[string]string{"storefront": "20", "healthy": "20"})
 	deploy("1.1", map[string]string{"storefront": "80", "healthy": "20"})
 	await(t, "the clients to have started", func(context.Context) (bool, error) {
@@ -60,9 +59,9 @@ func deployNodeClients(t *testing.T) faults {
 	}
 	p.stop(t)
 
-	// In seven seconds of late timers little is proven by evidence; the plain rule
-	// tells what the clients saw, with a threshold well above what a busy machine makes
-	// of one version. Verdicts by evidence have a test of their own.
+	// Seven seconds with late timers give little evidence. The threshold rule compares what the
+	// clients measured, with a threshold well above what a busy machine does to one version.
+	// Verdicts by evidence have their own test.
 	found, err := p.command.Regress(t.Context(), "--metric", "wall", "--method", "threshold", "--threshold", "30")
 	if err != nil {
 		t.Fatal(err)
@@ -76,14 +75,14 @@ func deployNodeClients(t *testing.T) faults {
 	if want := (harness.Alert{Kind: "regression", Service: "storefront", Class: "storefront/pages", Method: "render", BaseVersion: "1.0", HeadVersion: "1.1", Metric: "wall"}); a != want {
 		f.addf("alerts", "the alert is %+v, want %+v", a, want)
 	}
-	// Timers are late on a busy machine: what really changed the clients know.
+	// Timers are late on a busy machine; the clients' own clocks show the real change.
 	before, after := meanWall(t, reports["storefront 1.0"], "storefront/pages.render"), meanWall(t, reports["storefront 1.1"], "storefront/pages.render")
 	change, alerted := 100*(after/before-1), found.Alerts[0].ChangePercent
 	t.Logf("render takes %.1f%% longer by the clients' clocks, %.1f%% by the alert", change, alerted)
 	if math.Abs(math.Log((100+alerted)/(100+change))) > 0.03 {
 		f.addf("change", "render takes %.1f%% longer by the clients' clocks, the alert says %.1f%%", change, alerted)
 	}
-	// Healthy means judged and not raised, rather than not looked at.
+	// Healthy means evaluated and not raised, not merely absent.
 	judged := map[string]int{}
 	for _, c := range found.Comparisons {
 		for _, m := range c.Methods {
@@ -101,12 +100,12 @@ func deployNodeClients(t *testing.T) faults {
 	return f
 }
 
-// meanWall is how long a method took on average, by the clients' own clocks.
+// meanWall returns a method's mean wall time by the clients' own clocks.
 func meanWall(t *testing.T, reports []string, method string) float64 {
 	t.Helper()
-	var all did
+	var all clientMethod
 	for _, report := range reports {
-		d := readDid(t, report)[method]
+		d := readClientReport(t, report)[method]
 		all.Calls, all.WallNS = all.Calls+d.Calls, all.WallNS+d.WallNS
 	}
 	return all.WallNS / float64(all.Calls)

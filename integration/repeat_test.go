@@ -10,10 +10,10 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestRepeatsAndLostAnswersChangeNothing proves that counts stay exact and no
-// row is stored twice when answers are lost, requests are refused, swallowed and
-// sent again, within one run of the collector and across a restart.
-func TestRepeatsAndLostAnswersChangeNothing(t *testing.T) {
+// TestRepeats_LostAnswersChangeNothing proves that counts stay exact and no row is stored twice
+// when answers are lost and requests are refused, dropped and repeated, within one run of the
+// collector and across a restart.
+func TestRepeats_LostAnswersChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	faults := []harness.Fault{
@@ -51,7 +51,7 @@ func TestRepeatsAndLostAnswersChangeNothing(t *testing.T) {
 	}
 	p.stop(t)
 
-	// A new process has not heard of these batches; the warehouse has.
+	// The new process does not know these batches; the warehouse does.
 	p.start(t)
 	before := p.metrics(t).Sum("otelcol_exporter_warehouse_duplicate_rows")
 	if err := proxy.RepeatAll(t.Context()); err != nil {

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// rolledBack is a service whose version 2 is as that of scenario slower: it takes the
-// place of version 1, and then version 1 comes back.
+// rolledBack is a service whose version 2 has the change of scenario slower. Version 2 replaces
+// version 1, and later version 1 replaces version 2.
 var rolledBack = planted{scenario: "rolledback", run: func(version string, _ int) []string {
 	return []string{"--duration", map[string]string{"1": "10s", "2": "15s"}[version]}
 }}
 
-// Notifications that a webhook gets of it.
+// Notifications that a webhook receives.
 const (
 	slowdownFiring   = "firing regression price: "
 	rollBackResolved = "resolved regression price: version 1, which it is compared with, is back"
@@ -25,7 +25,7 @@ const (
 
 // hook is a webhook that records its notifications, and the state file of the sender.
 type hook struct {
-	address, state string // files
+	address, state string // paths of files
 
 	mu       sync.Mutex
 	received []string
@@ -56,9 +56,8 @@ func (h *hook) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// evaluateRollback evaluates the service that is rolled back, as a timer does: the slowdown
-// of version 2 is notified once, and resolved when version 1 returns, which is a deployment
-// of its own.
+// evaluateRollback evaluates the rolled-back service like a timer does. The slowdown of version 2
+// is notified once and resolved when version 1 returns, which is a deployment of its own.
 func (s *stage) evaluateRollback(t *testing.T, f faults, p *pipeline, h *hook, base, head string, want ...string) {
 	t.Helper()
 	if !s.hasCPUTimes(t, f, rolledBack) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// rowRules are what no stored row may be. In addition no text is empty: unknown is NULL.
+// rowRules are SQL conditions that no stored row fulfils. In addition no text is empty: an unknown
+// text is NULL.
 var rowRules = map[string]string{
 	"a row has no place":                        "batch_id IS NULL OR row_seq IS NULL",
 	"a row ends before it starts":               "end_ns < start_ns",
@@ -24,8 +25,7 @@ var rowRules = map[string]string{
 	"a price has no source":                     "usd_per_core_hour IS NOT NULL AND (price_source IS NULL OR starts_with(price_source, 'unpriced'))",
 }
 
-// requireSoundRows asserts that no row was stored twice and that every row is
-// what the schema says.
+// requireSoundRows asserts that no row is stored twice and that every row follows the schema.
 func requireSoundRows(t *testing.T, p *pipeline) {
 	t.Helper()
 	columns := []string{"COUNT(*) AS row_count", "COUNT(DISTINCT batch_id || '/' || row_seq) AS distinct_count"}

@@ -14,13 +14,13 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// askingForRates are the variables of a service that asks this collector.
+// askingForRates returns the environment of a service that asks this collector for rates.
 func (p *pipeline) askingForRates() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + p.Endpoint(), "COREHOUR_RATES_ENDPOINT=http://" + p.Rates}
 }
 
-// busyAndRare is a service with one method called as often as the machine can, and
-// one called ten times a second. Both begin with the rate of a method never seen.
+// busyAndRare starts a service with one method called as often as the machine can, and one called
+// ten times a second. Both begin with the rate of an unknown method.
 func busyAndRare(t *testing.T, env []string, instance string, args ...string) *load {
 	t.Helper()
 	return startLoadByEnvironment(t, env, instance, append([]string{"--methods", "2", "--goroutines", "1", "--rare", "100ms",
@@ -29,7 +29,7 @@ func busyAndRare(t *testing.T, env []string, instance string, args ...string) *l
 
 var busy, rare = groundtruth.Name(0), groundtruth.Name(1)
 
-// explained is what `corehour explain` says of a method.
+// explained is the output of `corehour explain` for a method.
 type explained struct {
 	State          string   `json:"state"`
 	CallsPerSecond float64  `json:"calls_per_second"`
@@ -58,15 +58,15 @@ func explain(ctx context.Context, p *pipeline, service, method string) (*explain
 	return &answer.Explanations[0], nil
 }
 
-// awaitRate waits until records with a probability within these bounds arrive from
-// a method: its SDK follows.
+// awaitRate waits until a method's records arrive with a probability between low and high: its SDK
+// then applies the rate.
 func (p *pipeline) awaitRate(t *testing.T, service, method string, low, high float64) *explained {
 	t.Helper()
 	var last *explained
 	await(t, fmt.Sprintf("%s to be sampled at %g to %g", method, low, high), func(ctx context.Context) (bool, error) {
 		now, err := explain(ctx, p, service, method)
 		switch {
-		case ctx.Err() != nil && last != nil: // the command was ended with our patience
+		case ctx.Err() != nil && last != nil: // the test's patience ended the command
 		case err != nil:
 			return false, err
 		default:
@@ -81,7 +81,7 @@ func (p *pipeline) awaitRate(t *testing.T, service, method string, low, high flo
 	return last
 }
 
-// perSecond is what a workload does, and what arrives of it, over some seconds.
+// perSecond is the load of a workload and the number of records that arrive from it, per second.
 type perSecond struct{ busy, rare, records float64 }
 
 func observe(t *testing.T, p *pipeline, counters *groundtruth.Counters, over time.Duration) perSecond {
@@ -103,18 +103,18 @@ func observe(t *testing.T, p *pipeline, counters *groundtruth.Counters, over tim
 	return perSecond{(after.busy - before.busy) / seconds, (after.rare - before.rare) / seconds, (after.records - before.records) / seconds}
 }
 
-// TestRatesComeToTheSDK proves the closed loop: what the collector learns comes
-// back into the process. A method called very often is soon measured seldom there,
-// so that little goes over the wire; one called seldom is measured always; and no
-// call is missing from the counts.
-func TestRatesComeToTheSDK(t *testing.T) {
+// TestServedRates_ReachTheSDK proves the closed loop: the collector's rates come back into the
+// process. A method that is called very often is soon timed rarely, so that little crosses the
+// network; a rare method is always timed; counts stay complete.
+func TestServedRates_ReachTheSDK(t *testing.T) {
 	t.Parallel()
-	// The lowest rate of 12 million calls a second is 120 records. With the rare method's floor and what
-	// is spread over all calls, a budget of 100 would be too small for its rate to be 1.
+	// At the lowest rate, 12 million calls a second are 120 records. With the rare method's floor
+	// and the share that is spread over all calls, a budget of 100 would be too small for the rare
+	// method's rate to be 1.
 	for _, c := range []struct {
 		name, sampler string
 		low, high     float64 // of the busy method's rate
-		rare          float64 // the lowest of the rare one's
+		rare          float64 // the lower bound of the rare method's rate
 		most          func(perSecond) float64
 	}{
 		{"tiers", `{strategy: tiers, interval: 1s, cold_start: {rate: 0.1}, classes: {hold_intervals: 1}}`, 0.00099, 0.00101, 1,
@@ -128,7 +128,7 @@ func TestRatesComeToTheSDK(t *testing.T) {
 			p.awaitRate(t, "workload", busy, c.low, c.high)
 			p.awaitRate(t, "workload", rare, c.rare, 1)
 			counters := l.counters(t)
-			lasting(t, func() faults {
+			withRetries(t, func() faults {
 				f := faults{}
 				now := observe(t, p, counters, 3*time.Second)
 				t.Logf("%.0f and %.1f calls a second, %.1f records a second arrive", now.busy, now.rare, now.records)
@@ -148,8 +148,8 @@ func TestRatesComeToTheSDK(t *testing.T) {
 	}
 }
 
-// methodFile is one with a rate or mode for each of the two methods, by tiers, so
-// that metrics tell them apart.
+// methodFile writes a method file with a rate or mode for each of the two methods, in two tiers, so
+// that metrics distinguish them.
 func methodFile(t *testing.T, path, busySays, rareSays string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"version": 1, "tiers": {"busy": {"rate": 0.001}, "rare": {"rate": 1}},
@@ -159,7 +159,7 @@ func methodFile(t *testing.T, path, busySays, rareSays string) {
 	}
 }
 
-// arrived counts the measurements that reached the sampler, kept or not.
+// arrived returns the number of measurements that reached the sampler, kept or not.
 func arrived(ctx context.Context, p *pipeline, tier string) (float64, error) {
 	m, err := p.Scrape(ctx)
 	if err != nil {
@@ -172,9 +172,9 @@ func arrived(ctx context.Context, p *pipeline, tier string) (float64, error) {
 	return n, nil
 }
 
-// TestTheCollectorsFileReachesSDKs proves that a method file that only the collector
-// has rules its services: their rates, off, and on again, without a restart.
-func TestTheCollectorsFileReachesSDKs(t *testing.T) {
+// TestMethodFile_OfTheCollectorReachesSDKs proves that a method file that only the collector has
+// controls its services: their rates, off, and on again, without a restart.
+func TestMethodFile_OfTheCollectorReachesSDKs(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "methods.json")
 	methodFile(t, file, "", "")
@@ -205,17 +205,17 @@ func TestTheCollectorsFileReachesSDKs(t *testing.T) {
 	r := l.end(t)
 	p.stop(t)
 	requireSoundRows(t, p)
-	stored, counted := storedCalls(t, p)["w"], made(r)
+	stored, counted := storedCalls(t, p)["w"], countedCalls(r)
 	if stored[busy] != counted[busy] || counted[busy] == 0 {
 		t.Errorf("the busy method was called %d times, %d are stored", counted[busy], stored[busy])
 	}
-	if stored[rare] >= counted[rare] || stored[rare] == 0 { // while it is off it is not counted either
+	if stored[rare] >= counted[rare] || stored[rare] == 0 { // while it is off its calls are not counted
 		t.Errorf("the rare method was called %d times, %d are stored: it was on, off and on", counted[rare], stored[rare])
 	}
 }
 
-// silent reports whether no measurement of the rare method arrives though it is called a
-// dozen times, and what its process says afterwards arrives.
+// silent reports whether no measurement of the rare method arrives although it is called a dozen
+// times, while later reports of its process do arrive.
 func silent(ctx context.Context, p *pipeline, counters *groundtruth.Counters) (bool, error) {
 	before, err := arrived(ctx, p, "rare")
 	if err != nil || before == 0 {
@@ -234,7 +234,7 @@ func silent(ctx context.Context, p *pipeline, counters *groundtruth.Counters) (b
 	if err != nil {
 		return false, err
 	}
-	for now := reported; now < reported+2; now, err = intervals() { // the first may have been on its way
+	for now := reported; now < reported+2; now, err = intervals() { // the first can have been on its way
 		if err := errors.Join(err, pause(ctx)); err != nil {
 			return false, err
 		}
@@ -243,7 +243,7 @@ func silent(ctx context.Context, p *pipeline, counters *groundtruth.Counters) (b
 	return after == before, err
 }
 
-// pause is the time between two polls.
+// pause waits for the time between two polls.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -11,17 +11,17 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// planted is a service of command scenarios: what its version 2 changed, where and
-// when the versions run, and what is to be said about it.
+// planted is a service of program/scenarios: the change of its version 2, where and when the
+// versions run, and the expected verdicts.
 type planted struct {
 	scenario  string
 	raised    []string           // kind and method of the alerts
-	states    map[string]string  // of methods that are not healthy
-	changes   map[string]float64 // of methods in percent, as planted: their own cost
-	inclusive map[string]float64 // the same with all they call
+	states    map[string]string  // states of the methods that are not healthy
+	changes   map[string]float64 // planted change of a method's own cost, in percent
+	inclusive map[string]float64 // planted change including all callees, in percent
 	mix       map[string]float64
-	args      []string // of regress
-	instances int      // of each version, as many as usual if not said
+	args      []string // further flags of regress
+	instances int      // number of instances of each version; 0 is the default
 	run       func(version string, instance int) []string
 }
 
@@ -40,7 +40,7 @@ var plantedChanges = []planted{
 		changes: map[string]float64{"price": 50},
 	},
 	{
-		// Callers become 4% slower by it, which may or may not be significant.
+		// Callers become 4% slower, which can be significant or not.
 		scenario: "slightly", raised: []string{"regression price"}, instances: mostInstances,
 		states:  map[string]string{"price": "regressed", "order": "explained or not_proven", "look": "explained or not_proven"},
 		changes: map[string]float64{"price": 10},
@@ -59,7 +59,7 @@ var plantedChanges = []planted{
 	{scenario: "whole", raised: []string{"whole_service "}, states: everyMethod("with_whole_service")},
 	{scenario: "cold", args: []string{"--warm-up", "3s"}},
 	{
-		scenario: "host", // one of those that run version 2 is slow
+		scenario: "host", // one of the hosts of version 2 is slow
 		run: func(version string, instance int) []string {
 			if version == "2" && instance == 0 {
 				return []string{"--slow", "1.5"}
@@ -68,7 +68,7 @@ var plantedChanges = []planted{
 		},
 	},
 	{
-		// Both versions have it, and it is a larger part of what version 2 ran for.
+		// Both versions have the incident. It is a larger part of the time for which version 2 ran.
 		scenario: "incident", changes: map[string]float64{"price": 0},
 		run: func(version string, _ int) []string {
 			return []string{"--duration", map[string]string{"1": "16s", "2": "8s"}[version]}
@@ -84,23 +84,22 @@ func everyMethod(state string) map[string]string {
 	return states
 }
 
-// manyPrograms have many rows to be written at once.
+// manyPrograms allows many rows to be written at once.
 const manyPrograms = `
 exporters:
   warehouse:
     sending_queue: {queue_size: 1000000, batch: {min_size: 50000, flush_timeout: 1s}}
 `
 
-// TestVerdictsOnPlantedChanges proves the verdicts by evidence on real executions:
-// services that run in two versions at the same time, with one known change between
-// them or none. What changed is raised as what it is, and nothing else is; and what is
-// rolled back is taken back. It has the machine to itself. Services about which
-// something was wrong run again, with a warehouse of their own.
-func TestVerdictsOnPlantedChanges(t *testing.T) {
+// TestRegress_PlantedChanges proves verdicts by evidence on real processes: services that run in
+// two versions at the same time, with one known change between them or none. The change is raised
+// with the right kind and nothing else is raised; a rollback resolves the alert. It runs alone.
+// Services with a wrong verdict run again, with their own warehouse.
+func TestRegress_PlantedChanges(t *testing.T) {
 	half := len(plantedChanges) / 2
 	first, second := plantedChanges[:half], plantedChanges[half:]
 	rollBack := true
-	lasting(t, func() faults {
+	withRetries(t, func() faults {
 		f := playScenarios(t, first, second, rollBack)
 		wrong := func(all []planted) (left []planted) {
 			for _, c := range all {
@@ -115,8 +114,8 @@ func TestVerdictsOnPlantedChanges(t *testing.T) {
 	})
 }
 
-// playScenarios lets some scenarios run and then others, half of all at once, and one
-// that is rolled back during both.
+// playScenarios runs the first and then the second scenarios. The service that is rolled back runs
+// during both.
 func playScenarios(t *testing.T, first, second []planted, rollBack bool) faults {
 	f := faults{}
 	p := startPipeline(t, manyPrograms)
@@ -159,7 +158,7 @@ func playScenarios(t *testing.T, first, second []planted, rollBack bool) faults 
 	return f
 }
 
-// judge compares the command's result for a scenario with what was planted.
+// judge compares the verdict on a scenario with the planted change.
 func (c *planted) judge(t *testing.T, f faults, p *pipeline) {
 	args := []string{"--service", c.scenario, "--base", "1", "--head", "2", "--metric", "cpu", "--slot", "1s", "--warm-up", "0s"}
 	found, err := p.command.Regress(t.Context(), append(args, c.args...)...)
@@ -186,8 +185,8 @@ func (c *planted) judge(t *testing.T, f faults, p *pipeline) {
 	}
 }
 
-// beyond reports whether a change is another one than the planted, both in percent.
-func beyond(percent, planted float64) bool {
+// differsFromPlanted reports whether a change is not the planted one; both are in percent.
+func differsFromPlanted(percent, planted float64) bool {
 	return math.Abs(math.Log((100+percent)/(100+planted))) > 0.12
 }
 
@@ -205,12 +204,12 @@ func (c *planted) judgeMethod(t *testing.T, f faults, m harness.Verdict) {
 	if !slices.Contains(strings.Split(want, " or "), m.State) {
 		f.addf(c.scenario, "%s is %s, want %s", m.Method, m.State, want)
 	}
-	if percent, ok := c.changes[m.Method]; ok && beyond(*m.ChangePercent, percent) {
+	if percent, ok := c.changes[m.Method]; ok && differsFromPlanted(*m.ChangePercent, percent) {
 		f.addf(c.scenario, "%s changed by %+.1f%%, planted were %+.0f%%", m.Method, *m.ChangePercent, percent)
 	}
 	if percent, ok := c.inclusive[m.Method]; ok && m.Inclusive == nil {
 		f.addf(c.scenario, "%s with all it calls has no change, planted were %+.0f%%", m.Method, percent)
-	} else if ok && beyond(m.Inclusive.Percent, percent) {
+	} else if ok && differsFromPlanted(m.Inclusive.Percent, percent) {
 		f.addf(c.scenario, "%s with all it calls changed by %+.1f%%, planted were %+.0f%%", m.Method, m.Inclusive.Percent, percent)
 	}
 	if percent := c.mix[m.Method]; math.Abs(*m.MixPercent-percent) > 12 {

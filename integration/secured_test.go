@@ -16,9 +16,10 @@ import (
 	"time"
 )
 
-// TestSDKAtASecuredCollector proves that a service needs no code for the shipped configurations
-// that ask who sends: variables name the certificates, or the token, for OTLP and for rates.
-func TestSDKAtASecuredCollector(t *testing.T) {
+// TestSecuredCollector_SDKNeedsNoCode runs a service at the shipped configurations that
+// authenticate senders. Only environment variables name the certificates, or the token, for OTLP
+// and for rates.
+func TestSecuredCollector_SDKNeedsNoCode(t *testing.T) {
 	t.Parallel()
 	certificate, key := selfSigned(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -57,7 +58,7 @@ func TestSDKAtASecuredCollector(t *testing.T) {
 	}
 }
 
-// selfSigned makes a certificate that is its own authority, for both ends of the loopback.
+// selfSigned writes a certificate that is its own authority, for both ends of the loopback.
 func selfSigned(t *testing.T) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -8,16 +8,15 @@ import (
 	"testing"
 )
 
-// servedMethods are the collector's rates: those below the root do not decide.
+// servedMethods are the collector's rates. Only the rate of the root decides.
 const servedMethods = `{"version": 1, "defaults": {"rate": 0.5}, "methods": [
 	{"class": "billing/orders.Handler", "method": "*", "rate": 0.25},
 	{"class": "storefront/server.Server", "method": "*", "rate": 0.25}]}`
 
-// TestStockSDKsObeyServedRates proves that programs with the stock SDKs of Go and
-// Node.js, whose samplers ask by Jaeger's protocol, sample as this collector says;
-// that their rows have that probability, known by what was served to the root of
-// their trace; and that the estimates of their calls are right.
-func TestStockSDKsObeyServedRates(t *testing.T) {
+// TestServedRates_StockSDKsFollow proves that programs with the stock SDKs of Go and Node.js, whose
+// samplers ask by Jaeger's protocol, sample at this collector's rates, that their rows have that
+// probability with basis "served", and that the estimated calls are right.
+func TestServedRates_StockSDKsFollow(t *testing.T) {
 	t.Parallel()
 	const rate, calls = 0.25, 4000
 	file := filepath.Join(t.TempDir(), "methods.json")
@@ -38,13 +37,13 @@ func TestStockSDKsObeyServedRates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := startPipeline(t, quickWarehouse+fmt.Sprintf("\nprocessors: {adaptive_sampler: {methods_file: %q, interval: 1s}}\n", file))
-			run := func(version string, calls int) map[string]did {
+			run := func(version string, calls int) map[string]clientMethod {
 				report := filepath.Join(t.TempDir(), "did.json")
 				args := append(c.command(p, "http://"+p.Rates), fmt.Sprint(calls), "--service", c.service, "--version", version, "--report", report)
 				waitFor(t, startProgram(t, c.service, args[0], args[1:]...))
-				return readDid(t, report)
+				return readClientReport(t, report)
 			}
-			// The collector has to meet an operation before it can say anything of it.
+			// The collector serves rates only for operations that it has received.
 			run("0.9", 200)
 			await(t, c.operation+" to have a rate", func(ctx context.Context) (bool, error) {
 				byName, err := p.Strategies(ctx, c.service)

@@ -7,10 +7,10 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestProcessMovesToTheNextCollector proves that a process that knows several
-// collectors sends to one, goes to the next when that is gone, and that no call is
-// lost or stored twice on the way: what each of them has adds up.
-func TestProcessMovesToTheNextCollector(t *testing.T) {
+// TestSeveralCollectors_ProcessUsesTheNext proves that a process that knows several collectors
+// sends to one and, when that is gone, to the next. No call is lost or stored twice: the two
+// warehouses add up.
+func TestSeveralCollectors_ProcessUsesTheNext(t *testing.T) {
 	t.Parallel()
 	pipelines := []*pipeline{startPipeline(t, quickWarehouse), startPipeline(t, quickWarehouse)}
 	l := startLoadByEnvironment(t, []string{"COREHOUR_ENDPOINTS=" + pipelines[0].Endpoint() + "," + pipelines[1].Endpoint()}, "w",
@@ -45,17 +45,18 @@ func TestProcessMovesToTheNextCollector(t *testing.T) {
 			stored[name] += calls
 		}
 	}
-	if d := differences(made(r), stored); len(d) > 0 || r.Shutdown != "" {
-		t.Errorf("the workload counted %d calls, %d are stored in both warehouses: %v %s", sum(made(r)), sum(stored), d, r.Shutdown)
+	if d := differences(countedCalls(r), stored); len(d) > 0 || r.Shutdown != "" {
+		t.Errorf("the workload counted %d calls, %d are stored in both warehouses: %v %s", sum(countedCalls(r)), sum(stored), d, r.Shutdown)
 	}
 
-	// Both warehouses balance together. The second alone lacks what the first has, and says so.
+	// Both warehouses balance together. The second alone lacks the rows of the first, and its check
+	// reports them as missing.
 	both, err := next.command.Check(t.Context(), "--warehouse", first.command.Warehouse)
 	if err != nil {
 		t.Fatal(err)
 	}
 	account := requireAccount(t, both, "w")
-	if total := sum(made(r)); both.Output.Code != harness.ExitNothing || !both.Balanced || account.HandedOutCalls != total || account.CountedCalls != total || account.State != "ended" {
+	if total := sum(countedCalls(r)); both.Output.Code != harness.ExitNothing || !both.Balanced || account.HandedOutCalls != total || account.CountedCalls != total || account.State != "ended" {
 		t.Errorf("the accounts of both warehouses, of %d calls: %s", total, both.Output)
 	}
 	alone, err := next.command.Check(t.Context())

@@ -10,9 +10,9 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestStoppedCollectorWritesWhatItHolds proves that SIGTERM loses nothing, even
-// if nothing has been written yet.
-func TestStoppedCollectorWritesWhatItHolds(t *testing.T) {
+// TestShutdown_CollectorWritesWhatItHolds proves that SIGTERM loses nothing, even if nothing has
+// been written yet.
+func TestShutdown_CollectorWritesWhatItHolds(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, `
 exporters: {warehouse: {sending_queue: {queue_size: 1000000, batch: {min_size: 1000000, flush_timeout: 10m}}}}
@@ -29,9 +29,9 @@ exporters: {warehouse: {sending_queue: {queue_size: 1000000, batch: {min_size: 1
 	requireQuietLog(t, p)
 }
 
-// TestStoppingUnderLoadLosesNothing proves that a collector can be restarted
-// while processes send: what it has acknowledged it writes, the rest comes again.
-func TestStoppingUnderLoadLosesNothing(t *testing.T) {
+// TestShutdown_UnderLoadLosesNothing proves that a collector can be restarted while processes send:
+// it writes the acknowledged requests, and the others are sent again.
+func TestShutdown_UnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "500us", "--flush", "50ms")
@@ -48,10 +48,10 @@ func TestStoppingUnderLoadLosesNothing(t *testing.T) {
 	}
 }
 
-// TestProcessEndsInTimeWithoutACollector proves that a process ends when its
-// shutdown's deadline says, says what it could not deliver, leaves nothing running
-// and was not slowed: with nobody listening, and with somebody who never answers.
-func TestProcessEndsInTimeWithoutACollector(t *testing.T) {
+// TestSDKShutdown_WithoutACollectorMeetsItsDeadline proves that a process ends at its shutdown's
+// deadline, reports the calls that it could not deliver, leaves no goroutine running and was not
+// slowed: with a closed port, and with a server that never answers.
+func TestSDKShutdown_WithoutACollectorMeetsItsDeadline(t *testing.T) {
 	t.Parallel()
 	nobody, err := harness.FreeAddresses(1)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestProcessEndsInTimeWithoutACollector(t *testing.T) {
 	defer hole.Close()
 	for name, endpoint := range map[string]string{"nobody listens": "http://" + nobody[0], "nobody answers": hole.Endpoint()} {
 		t.Run(name, func(t *testing.T) {
-			lasting(t, func() faults { return endWithoutCollector(t, endpoint) })
+			withRetries(t, func() faults { return endWithoutCollector(t, endpoint) })
 		})
 	}
 }
@@ -89,17 +89,17 @@ func endWithoutCollector(t *testing.T, endpoint string) faults {
 	if total != 100_000 {
 		t.Errorf("the process made %d calls of 100000", total)
 	}
-	// Every call is timed, CPU too: microseconds, whatever else needs the
-	// processor. Waiting for a collector would be seconds.
+	// Every call is timed with its CPU, which takes microseconds even on a busy machine. Waiting
+	// for a collector would take seconds.
 	if mean := time.Duration(outer / total); mean > 100*time.Microsecond {
 		f.addf("calls", "an empty one took %s on average", mean)
 	}
 	return f
 }
 
-// TestShippedConfigurationWorks proves that config/collector.yaml is what its
-// comments say, with nothing but addresses and paths set.
-func TestShippedConfigurationWorks(t *testing.T) {
+// TestShippedConfiguration_Works proves that config/collector.yaml works as its comments describe,
+// with only addresses and paths set.
+func TestShippedConfiguration_Works(t *testing.T) {
 	t.Parallel()
 	p := newShippedPipeline(t, "")
 	p.start(t)
@@ -114,8 +114,7 @@ func TestShippedConfigurationWorks(t *testing.T) {
 	requireQuietLog(t, p)
 }
 
-// requireQuietLog asserts that a collector that had nothing to complain about
-// did not.
+// requireQuietLog asserts that the collector logged no warning and no error.
 func requireQuietLog(t *testing.T, p *pipeline) {
 	t.Helper()
 	data, err := os.ReadFile(p.Process().Log)

@@ -10,11 +10,11 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// stage is where the programs of scenarios run side by side.
+// stage runs programs of scenarios at the same time.
 type stage struct {
 	env      []string
 	begin    time.Time
-	incident time.Time                     // when all of them run
+	incident time.Time                     // the same for all scenarios
 	running  map[string][]*harness.Process // by scenario
 }
 
@@ -27,8 +27,8 @@ func newStage(endpoint string) *stage {
 	}
 }
 
-// start starts all instances of a version of some scenarios, a first of each, then a
-// second of each.
+// start starts all instances of a version of some scenarios: the first of each, then the second of
+// each.
 func (s *stage) start(t *testing.T, version string, all ...planted) {
 	t.Helper()
 	for instance := range mostInstances {
@@ -66,8 +66,8 @@ func (s *stage) judge(t *testing.T, f faults, p *pipeline, all []planted) {
 	}
 }
 
-// hasCPUTimes reports whether the programs of a scenario had their CPU timed to the end.
-// Where a machine stands still for long the SDK gives it up for a method.
+// hasCPUTimes reports whether the CPU of a scenario's programs was timed to the end. Where the
+// machine stands still for long, the SDK stops timing the CPU of a method.
 func (s *stage) hasCPUTimes(t *testing.T, f faults, c planted) bool {
 	t.Helper()
 	for _, process := range s.running[c.scenario] {

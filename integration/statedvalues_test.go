@@ -10,17 +10,17 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// TestOtherClientsHaveCosts proves that CPU time that a client of another language
-// measures is counted like ours: spans of its OpenTelemetry SDK with corehour.cpu.time and
-// a probability, and calls of a client that sends no counts. Each keeps a quarter of its
-// calls, and what it says it did is the truth.
-func TestOtherClientsHaveCosts(t *testing.T) {
+// TestStatedCPU_OtherClientsHaveCosts proves that CPU time measured by a client of another language
+// is counted: spans of its OpenTelemetry SDK with corehour.cpu.time and a probability, and calls of
+// a client that sends no counts. Each client keeps a quarter of its calls; its own record is the
+// truth.
+func TestStatedCPU_OtherClientsHaveCosts(t *testing.T) {
 	t.Parallel()
 	const calls, p = 8000, 0.25
 	p1 := startPipeline(t, quickWarehouse)
 	start := time.Now().Add(-time.Minute)
 	random := rand.New(rand.NewPCG(22, 4))
-	truth := map[string]float64{} // core hours by service
+	truth := map[string]float64{} // core-hours by service
 	for service, fill := range map[string]func(ptrace.Span){
 		"by-threshold": func(s ptrace.Span) { s.TraceState().FromRaw("ot=th:c;rv:ffffffffffffff") },
 		"by-p":         func(s ptrace.Span) { s.Attributes().PutDouble("corehour.p", p) },
@@ -66,7 +66,7 @@ func TestOtherClientsHaveCosts(t *testing.T) {
 			continue
 		}
 		m := costs.Methods[0]
-		// Of n calls of 1 to 4 ms a share p is kept: mean 2.5 ms, mean square 7.5 ms^2.
+		// A share p of n calls of 1 to 4 ms is kept: mean 2.5 ms, mean square 7.5 ms^2.
 		allowed := 5 * math.Sqrt(calls*(1-p)/p*7.5) / 3.6e6
 		if m.Class != "com.shop.Card" || m.Method != "charge" || math.Abs(*m.InclusiveCoreHours-hours) > allowed {
 			t.Errorf("%s: %s.%s took %v core hours, the client says %v, allowed are %v of difference", service, m.Class, m.Method, *m.InclusiveCoreHours, hours, allowed)

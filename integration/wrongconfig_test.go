@@ -12,8 +12,7 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// requireLines asserts that each of the wanted texts stands in a line of its own,
-// whole.
+// requireLines asserts that each of the wanted texts is a complete line.
 func requireLines(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {
@@ -32,8 +31,8 @@ func requireLines(t *testing.T, text string, wanted ...string) {
 	}
 }
 
-// requireRefused asserts that both `validate` and a start fail and say all of
-// the wanted at once.
+// requireRefused asserts that both `validate` and a start fail and print all of the wanted lines at
+// once.
 func requireRefused(t *testing.T, p *pipeline, wanted ...string) {
 	t.Helper()
 	o, err := p.Run(t.Context(), "validate")
@@ -55,7 +54,7 @@ func requireStartFails(t *testing.T, p *pipeline, wanted ...string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), endPatience)
 	defer cancel()
-	_ = p.Process().Wait(ctx) // an error is what is wanted here
+	_ = p.Process().Wait(ctx) // an error is expected
 	if !p.Process().Ended() || p.Process().ExitCode() <= 0 {
 		t.Fatalf("the collector should have ended with an exit code: %s", p.Process().LastLines(10))
 	}
@@ -66,8 +65,7 @@ func requireStartFails(t *testing.T, p *pipeline, wanted ...string) {
 	requireLines(t, string(log), wanted...)
 }
 
-// requireValid asserts that `validate` has no objection, and returns what it
-// says.
+// requireValid asserts that `validate` succeeds, and returns its output.
 func requireValid(t *testing.T, p *pipeline) string {
 	t.Helper()
 	o, err := p.Run(t.Context(), "validate")
@@ -80,10 +78,10 @@ func requireValid(t *testing.T, p *pipeline) string {
 	return string(o.Stdout) + string(o.Stderr)
 }
 
-// TestUnknownKeysAreRefused proves that an unknown key stops the
-// collector, and that those of receivers, processors and exporters are named at
-// once. (Of several processors the collector's own reader names one.)
-func TestUnknownKeysAreRefused(t *testing.T) {
+// TestValidate_UnknownKeys proves that an unknown key stops the collector, and that those of
+// receivers, processors and exporters are reported at once. (Of several processors the collector's
+// own reader names one.)
+func TestValidate_UnknownKeys(t *testing.T) {
 	t.Parallel()
 	requireRefused(t, newPipeline(t, `
 receivers: {method_spans: {asumed_rate: 0.5}}
@@ -99,9 +97,9 @@ processors: {cost_attribution: {price: {default: 1}}}
 `), "has invalid keys: price")
 }
 
-// TestBadValuesAreRefused proves the same for values, each with the rule and the
+// TestValidate_BadValues proves that bad values are reported at once, each with its rule and the
 // value found.
-func TestBadValuesAreRefused(t *testing.T) {
+func TestValidate_BadValues(t *testing.T) {
 	t.Parallel()
 	requireRefused(t, newPipeline(t, `
 receivers: {method_spans: {assumed_rate: 3, limits: {max_methods: 0}}}
@@ -133,9 +131,8 @@ prices:
   - {hosttype: m7, usd_per_core_hour: 0.06}
 `
 
-// faultyFiles writes a method file and a price book with faulty entries, and
-// returns a configuration that reads them, strictly or not, and what is wrong
-// with them.
+// faultyFiles writes a method file and a price book with faulty entries. It returns a configuration
+// that reads them, strictly or not, and the expected faults.
 func faultyFiles(t *testing.T, strict bool) (config string, faults []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -158,10 +155,10 @@ processors:
 	}
 }
 
-// TestFaultyEntriesCostThemselvesOnly proves that entries of a method file and of
-// a price book that are faulty are named by `validate` and at the start, by index
-// and rule, and that the valid ones next to them work.
-func TestFaultyEntriesCostThemselvesOnly(t *testing.T) {
+// TestValidate_FaultyEntriesCostOnlyThemselves proves that `validate` and a start report faulty
+// entries of a method file and of a price book by index and rule, and that the valid entries next
+// to them work.
+func TestValidate_FaultyEntriesCostOnlyThemselves(t *testing.T) {
 	t.Parallel()
 	config, faults := faultyFiles(t, false)
 	p := newPipeline(t, config)
@@ -176,8 +173,8 @@ func TestFaultyEntriesCostThemselvesOnly(t *testing.T) {
 	}
 	requireLines(t, string(log), faults...)
 	requireExact(t, p, r)
-	// The good entry halves the first method's measurements, the bad one does
-	// nothing to the second's; both have the price of the default.
+	// The valid entry halves the first method's measurements; the faulty entry changes nothing for
+	// the second. Both have the default price.
 	for _, row := range query[struct {
 		Method string  `json:"method"`
 		Share  float64 `json:"share"`
@@ -203,17 +200,16 @@ func TestFaultyEntriesCostThemselvesOnly(t *testing.T) {
 	}
 }
 
-// TestStrictMakesErrorsOfFaultyEntries proves that `strict` refuses the same
-// files.
-func TestStrictMakesErrorsOfFaultyEntries(t *testing.T) {
+// TestValidate_StrictRefusesFaultyEntries proves that `strict` refuses the same files.
+func TestValidate_StrictRefusesFaultyEntries(t *testing.T) {
 	t.Parallel()
 	config, faults := faultyFiles(t, true)
 	requireRefused(t, newPipeline(t, config), faults...)
 }
 
-// TestWarehouseThatCannotBeWritten proves that a directory that can't be made is
-// an error of the start, not of the configuration.
-func TestWarehouseThatCannotBeWritten(t *testing.T) {
+// TestStart_WarehouseCannotBeWritten proves that a directory that cannot be created is an error of
+// the start, not of the configuration.
+func TestStart_WarehouseCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, "")
 	if err := os.WriteFile(p.Warehouse, []byte("a file, no directory\n"), 0o644); err != nil {
@@ -223,9 +219,9 @@ func TestWarehouseThatCannotBeWritten(t *testing.T) {
 	requireStartFails(t, p, p.Warehouse)
 }
 
-// TestSecondWriterIsRefused proves that two collectors never write to one
-// warehouse: the second says so and ends, the first is not disturbed.
-func TestSecondWriterIsRefused(t *testing.T) {
+// TestStart_SecondWriterIsRefused proves that two collectors never write to one warehouse: the
+// second reports it and ends, the first is not disturbed.
+func TestStart_SecondWriterIsRefused(t *testing.T) {
 	t.Parallel()
 	first := startPipeline(t, quickWarehouse)
 	l := startLoad(t, first.Endpoint(), "w", "--pause", "1ms")
