@@ -18,13 +18,13 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bucket"
 )
 
-// TestReadersWhileACollectorWorks reads again and again while a collector writes,
-// merges and deletes: no reader fails, none sees an item in part or twice, and none
-// sees less than one before.
-func TestReadersWhileACollectorWorks(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+// TestReader_NextToACollector reads repeatedly while a collector writes, merges and deletes. No
+// reader fails, sees a part of an item or sees one twice, and none sees fewer items than an earlier
+// read.
+func TestReader_NextToACollector(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		o := options(p.address, "host", t.TempDir())
-		o.Grace = time.Nanosecond // readers find objects gone all the time
+		o.Grace = time.Nanosecond // readers find objects deleted all the time
 		c := mustOpen(t, o)
 		c.write(t, "0")
 		require.NoError(t, c.mirror.Push(t.Context()))
@@ -75,9 +75,9 @@ func TestReadersWhileACollectorWorks(t *testing.T) {
 	})
 }
 
-// TestCacheIsBounded asks for dates one after the other with room for one.
-func TestCacheIsBounded(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+// TestCache_Bounded reads one date after the other with a cache that has room for one.
+func TestCache_Bounded(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		var dates []string
 		for day := range 4 {
@@ -133,7 +133,7 @@ func TestCacheIsBounded(t *testing.T) {
 		said, err = ask(room, dates[0])
 		require.NoError(t, err)
 		assert.NotEmpty(t, said, "the oldest was not")
-		if runtime.GOOS == "linux" { // elsewhere it is not known when they were used
+		if runtime.GOOS == "linux" { // elsewhere the time of the last use is unknown
 			for _, d := range []string{dates[3], dates[1]} {
 				_, err = ask(room, d)
 				require.NoError(t, err)
@@ -152,9 +152,9 @@ func TestCacheIsBounded(t *testing.T) {
 	})
 }
 
-// TestDirectoryIsBounded merges and rolls up what is no longer in the directory.
-func TestDirectoryIsBounded(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+// TestDirectory_Bounded merges and rolls up files that the directory no longer holds.
+func TestDirectory_Bounded(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		o := options(p.address, "host", t.TempDir())
 		o.LocalBytes = 64 << 10
 		o.Grace = time.Nanosecond
@@ -179,14 +179,14 @@ func TestDirectoryIsBounded(t *testing.T) {
 		assert.Positive(t, c.mirror.Stats().Downloaded)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, c.mirror.Push(t.Context()))
-		day := when.UTC().Format(time.DateOnly)
+		day := itemTime.UTC().Format(time.DateOnly)
 		assert.False(t, p.has("host/date="+day+"/raw-000000000001.parquet"), "what was merged is deleted")
 		require.NoError(t, c.close())
-		assert.Equal(t, once(names...), stored(t, p.address))
+		assert.Equal(t, storedOnce(names...), stored(t, p.address))
 	})
 }
 
-// size adds up the files of a directory, each once however many names it has.
+// size adds up the sizes of the files below a directory, each once however many names it has.
 func size(t *testing.T, root, suffix string) int64 {
 	t.Helper()
 	var total int64

@@ -15,16 +15,15 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// rowsPerItem is how many rows an item of these tests has.
+// rowsPerItem is the number of rows of an item.
 const rowsPerItem = 7
 
-// when is the time of the items, the same for all: a date that begins while a test runs
-// would be in some of them.
-var when = time.Now().Add(-time.Hour)
+// itemTime is the time of all items, so that a date that begins while a test runs does not split them.
+var itemTime = time.Now().Add(-time.Hour)
 
-// item is what a collector's queue holds; everything follows from its name.
+// item returns an entry of a collector's queue. Its content follows from its name.
 func item(name string) methodspan.Item {
-	start := when.UnixNano()
+	start := itemTime.UnixNano()
 	it := methodspan.Item{ID: name}
 	resource := &methodspan.Resource{Service: "shop", Version: "1"}
 	for i := range rowsPerItem {
@@ -36,7 +35,7 @@ func item(name string) methodspan.Item {
 	return it
 }
 
-// collector is a writer and its mirror, moved by the test.
+// collector is a writer and its mirror, driven by the test.
 type collector struct {
 	bucket *bucket.Bucket
 	mirror *bucket.Mirror
@@ -64,7 +63,7 @@ func open(t *testing.T, o bucket.Options, inject bucket.Injector) (*collector, e
 	return c, nil
 }
 
-// noFaults also spares the tests waiting for the disk.
+// noFaults injects no faults. An injector also makes tests skip waiting for the disk.
 func noFaults(string, string, bool) error { return nil }
 
 func mustOpen(t *testing.T, o bucket.Options) *collector {
@@ -78,7 +77,7 @@ func (c *collector) close() error {
 	return errors.Join(c.mirror.Close(), c.writer.Close(), c.bucket.Close())
 }
 
-// crash leaves everything as it is: no request gets through any more.
+// crash stops the collector without cleanup: no further request gets through.
 func (c *collector) crash() {
 	c.bucket.Inject(func(string, string, bool) error { return errCrashed })
 	_ = c.close()
@@ -127,8 +126,8 @@ func count(t *testing.T, s *table.Snapshot) map[string]int {
 	return found
 }
 
-// once is what a reader must see of items.
-func once(names ...string) map[string]int {
+// storedOnce returns the expected rows of items that are stored once.
+func storedOnce(names ...string) map[string]int {
 	want := map[string]int{}
 	for _, n := range names {
 		want[n] = rowsPerItem

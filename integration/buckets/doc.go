@@ -1,5 +1,3 @@
-// Package buckets runs one suite of package bucket's promises over a directory
-// and over servers that speak the protocols of S3 and of Cloud Storage, in this
-// process. It is a module of its own because these servers bring dependencies along
-// that no collector needs.
+// Package buckets runs one test suite of package bucket over a directory and over in-process
+// servers that speak the protocols of S3 and of Cloud Storage.
 package buckets

@@ -16,9 +16,9 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/maintain"
 )
 
-// life is what a collector does in the tests of crashes: it writes, merges, deletes
-// what was merged, and shows up in between. Errors end it.
-func life(t *testing.T, c *collector, o bucket.Options) error {
+// collectorWork is a collector's work in the crash tests: it writes, merges, deletes the merged files, and
+// sends heartbeats in between. It ends at the first error.
+func collectorWork(t *testing.T, c *collector, o bucket.Options) error {
 	for _, name := range []string{"a", "b"} {
 		c.write(t, name)
 		if err := c.mirror.Push(t.Context()); err != nil {
@@ -34,7 +34,7 @@ func life(t *testing.T, c *collector, o bucket.Options) error {
 	return c.close()
 }
 
-// merge makes one file of those of every date.
+// merge makes one file of the files of each date.
 func merge(ctx context.Context, c *collector, dir string) error {
 	job := maintain.Job{Root: dir, Policy: maintain.Policy{MaxFiles: 2}, Fetch: c.mirror.Fetch}
 	job.Policy.MaxFiles = 1
@@ -42,8 +42,8 @@ func merge(ctx context.Context, c *collector, dir string) error {
 	return err
 }
 
-// steps fails all requests from a number on: the first before or after it took
-// effect, the others before.
+// steps returns an injector that fails all requests from a number on: the first before or after it
+// took effect, the others before.
 func steps(from int64, after bool) (bucket.Injector, *atomic.Int64) {
 	var n atomic.Int64
 	return func(_, _ string, then bool) error {
@@ -57,28 +57,28 @@ func steps(from int64, after bool) (bucket.Injector, *atomic.Int64) {
 	}, &n
 }
 
-// TestCrashAtEveryStep ends a collector at every request that it makes, before and
-// after it took effect. What a reader sees is what was committed; the next start,
-// with the directory or without, loses none of it and stores nothing twice.
-func TestCrashAtEveryStep(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+// TestCollector_CrashAtEveryRequest ends a collector at every request that it makes, before and
+// after the request took effect. Readers see committed rows only. The next start, with the
+// directory or without, loses none of them and stores nothing twice.
+func TestCollector_CrashAtEveryRequest(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		counting, n := steps(1<<40, false)
 		o := options(p.address, "count", t.TempDir())
 		o.Grace = time.Nanosecond
 		c, err := open(t, o, counting)
 		require.NoError(t, err)
-		require.NoError(t, life(t, c, o))
+		require.NoError(t, collectorWork(t, c, o))
 		all := n.Load()
 		require.Greater(t, all, int64(30))
 
 		stride := int64(2)
 		if p.faults != nil {
-			stride = 9 // the protocol's own faults have tests of their own
+			stride = 9 // the protocol's own faults have their own tests
 		}
 		for at := int64(1); at <= all; at += stride {
 			for _, after := range []bool{false, true} {
 				for _, lost := range []bool{false, true} {
-					crashAt(t, places[t.Name()[len("TestCrashAtEveryStep/"):]](t), at, after, lost)
+					crashAt(t, places[t.Name()[len("TestCollector_CrashAtEveryRequest/"):]](t), at, after, lost)
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func crashAt(t *testing.T, p *place, at int64, after, lost bool) {
 	c, err := open(t, o, inject)
 	written := map[string]int{}
 	if err == nil {
-		err = life(t, c, o)
+		err = collectorWork(t, c, o)
 		for _, name := range []string{"a", "b"} {
 			if c.writer.Committed(name) {
 				written[name] = rowsPerItem
@@ -104,7 +104,7 @@ func crashAt(t *testing.T, p *place, at int64, after, lost bool) {
 	}
 	seen := stored(t, p.address)
 	if err == nil {
-		require.Equal(t, once("a", "b"), seen, what) // what failed was never needed
+		require.Equal(t, storedOnce("a", "b"), seen, what) // the failed requests were not needed
 	}
 	for name, rows := range seen {
 		require.Equal(t, written[name], rows, "%s: %s", what, name)
@@ -125,8 +125,8 @@ func crashAt(t *testing.T, p *place, at int64, after, lost bool) {
 	require.Equal(t, written, stored(t, p.address), what)
 }
 
-// TestLostAnswers carries out requests and loses their answers on the way.
-func TestLostAnswers(t *testing.T) {
+// TestCollector_LostAnswers carries out requests and drops their answers.
+func TestCollector_LostAnswers(t *testing.T) {
 	overProtocols(t, func(t *testing.T, p *place) {
 		o := options(p.address, "host", t.TempDir())
 		o.Grace = time.Nanosecond
@@ -150,7 +150,7 @@ func TestLostAnswers(t *testing.T) {
 				require.NotErrorIs(t, err, bucket.ErrTaken)
 			}
 			require.NoError(t, err)
-			assert.Equal(t, once(names...), stored(t, p.address))
+			assert.Equal(t, storedOnce(names...), stored(t, p.address))
 			if i == 3 {
 				require.NoError(t, merge(t.Context(), c, o.Directory))
 			}
@@ -158,14 +158,14 @@ func TestLostAnswers(t *testing.T) {
 		assert.Positive(t, p.faults.lost.Load())
 		p.faults.loseEvery.Store(0)
 		require.NoError(t, c.close())
-		assert.Equal(t, once(names...), stored(t, p.address))
+		assert.Equal(t, storedOnce(names...), stored(t, p.address))
 	})
 }
 
-// TestWhatALostCollectorLeft is in the way of the next one: objects that were
-// uploaded and never committed, under names that are used again.
-func TestWhatALostCollectorLeft(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+// TestCollector_UncommittedObjects starts a collector where a lost one left objects that were
+// uploaded and never committed. Their names are used again.
+func TestCollector_UncommittedObjects(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "a")
 		require.NoError(t, c.mirror.Push(t.Context()))
@@ -184,16 +184,16 @@ func TestWhatALostCollectorLeft(t *testing.T) {
 		c.write(t, "other", "contents")
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "other", "contents"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "other", "contents"), stored(t, p.address))
 	})
 }
 
-func TestDamageIsFoundAndNamed(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestReader_DamagedObjects(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "a")
 		require.NoError(t, c.close())
-		day := when.UTC().Format(time.DateOnly)
+		day := itemTime.UTC().Format(time.DateOnly)
 		require.NoError(t, p.put("host/date="+day+"/raw-000000000001.parquet", []byte("spoiled")))
 		b, err := bucket.Open(t.Context(), p.address)
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ func bring(t *testing.T, p *place, dir string, inject bucket.Injector) (*bucket.
 	return bucket.Import(t.Context(), b, dir, t.TempDir())
 }
 
-// twoDates is an item with rows of two dates.
+// twoDates returns an item with rows of two dates.
 func twoDates(name string) methodspan.Item {
 	it := item(name)
 	for i := range it.Rows[:3] {
@@ -32,9 +32,9 @@ func twoDates(name string) methodspan.Item {
 	return it
 }
 
-// dies leaves a directory with items that were uploaded, some of them merged, and
-// others that were not: of one date, of two, and of a write without its commit.
-func dies(t *testing.T, p *place, prefix string) (dir string) {
+// killedDirectory leaves the directory of a killed collector: with items that were uploaded, some of them
+// merged, and with items that were not: of one date, of two, and of a write without its commit.
+func killedDirectory(t *testing.T, p *place, prefix string) (dir string) {
 	t.Helper()
 	o := options(p.address, prefix, t.TempDir())
 	c := mustOpen(t, o)
@@ -51,13 +51,13 @@ func dies(t *testing.T, p *place, prefix string) (dir string) {
 	return o.Directory
 }
 
-var ofAll = once("sent-1", "sent-2", "left-1", "left-2", "left-3", "both")
+var ofAll = storedOnce("sent-1", "sent-2", "left-1", "left-2", "left-3", "both")
 
-// TestLeftRowsOfATakenPrefix: another machine owns the prefix, and was sent one of the
-// items again.
-func TestLeftRowsOfATakenPrefix(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		dir := dies(t, p, "host")
+// TestImport_PrefixOfAnotherOwner imports while another machine owns the prefix. That machine
+// received one of the items again.
+func TestImport_PrefixOfAnotherOwner(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
+		dir := killedDirectory(t, p, "host")
 		o := options(p.address, "host", t.TempDir())
 		o.Abandoned = time.Nanosecond
 		second := mustOpen(t, o)
@@ -72,11 +72,11 @@ func TestLeftRowsOfATakenPrefix(t *testing.T) {
 		assert.Equal(t, int64(3*rowsPerItem), got.Rows)
 		assert.Equal(t, 1, got.Repeated)
 		assert.Contains(t, got.Address, "/left-")
-		want := once("sent-1", "sent-2", "left-1", "left-2", "left-3", "both", "new")
+		want := storedOnce("sent-1", "sent-2", "left-1", "left-2", "left-3", "both", "new")
 		assert.Equal(t, want, stored(t, p.address))
 		require.NoError(t, second.close())
 
-		// Again, also by the third owner's time.
+		// Once more when a third owner has the prefix.
 		third := mustOpen(t, options(p.address, "host", t.TempDir()))
 		require.NoError(t, third.close())
 		again, err := bring(t, p, dir, nil)
@@ -86,10 +86,10 @@ func TestLeftRowsOfATakenPrefix(t *testing.T) {
 	})
 }
 
-// TestLeftRowsOfAFreePrefix: the prefix has no owner.
-func TestLeftRowsOfAFreePrefix(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		dir := dies(t, p, "host")
+// TestImport_FreePrefix imports into a prefix without an owner.
+func TestImport_FreePrefix(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
+		dir := killedDirectory(t, p, "host")
 		for range 2 {
 			got, err := bring(t, p, dir, nil)
 			require.NoError(t, err)
@@ -99,18 +99,18 @@ func TestLeftRowsOfAFreePrefix(t *testing.T) {
 	})
 }
 
-// TestImportCrashesAtEveryStep: nothing of it can be seen, or all, and the next
-// attempt ends with all.
-func TestImportCrashesAtEveryStep(t *testing.T) {
+// TestImport_CrashAtEveryRequest proves that an import is visible completely or not at all, and
+// that the next attempt completes it.
+func TestImport_CrashAtEveryRequest(t *testing.T) {
 	for at := int64(1); ; at++ {
 		p := places["directory"](t)
-		dir := dies(t, p, "host")
+		dir := killedDirectory(t, p, "host")
 		o := options(p.address, "host", t.TempDir())
 		o.Abandoned = time.Nanosecond
 		second := mustOpen(t, o)
 		require.NoError(t, second.close())
-		// The prefix was released: it has an owner, and a directory that is
-		// deleted leaves nothing behind.
+		// The prefix was released: it has an owner, and a directory that is deleted leaves nothing
+		// behind.
 		b, err := bucket.Open(t.Context(), p.address)
 		require.NoError(t, err)
 		require.NoError(t, bucket.Maintain(t.Context(), b, "host", t.TempDir(), 1<<30, func(string, *bucket.Mirror) error { return nil }))
@@ -128,7 +128,7 @@ func TestImportCrashesAtEveryStep(t *testing.T) {
 			return
 		}
 		_, err = bring(t, p, dir, nil)
-		if err != nil { // until the attempt that crashed is given up
+		if err != nil { // until the crashed attempt is given up
 			require.ErrorIs(t, err, bucket.ErrTaken)
 			require.Contains(t, err.Error(), "try again in")
 			continue
@@ -137,9 +137,9 @@ func TestImportCrashesAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeImported(t *testing.T) {
+func TestImport_Refused(t *testing.T) {
 	p, other := places["directory"](t), places["directory"](t)
-	dir := dies(t, p, "host")
+	dir := killedDirectory(t, p, "host")
 	_, err := bring(t, other, dir, nil)
 	require.ErrorIs(t, err, bucket.ErrTaken)
 	assert.ErrorContains(t, err, "name that bucket")

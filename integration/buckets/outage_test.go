@@ -16,8 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// compact does what the command does: it merges the files of a prefix that was given
-// back.
+// compact merges the files of a released prefix like `corehour compact` does.
 func compact(t *testing.T, p *place, prefix string) {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), p.address)
@@ -33,8 +32,8 @@ func compact(t *testing.T, p *place, prefix string) {
 	require.Positive(t, steps)
 }
 
-// given leaves a directory whose prefix was given back, with items of two dates.
-func given(t *testing.T, p *place) (o bucket.Options) {
+// releasedDirectory leaves a directory whose prefix was released, with items of two dates.
+func releasedDirectory(t *testing.T, p *place) (o bucket.Options) {
 	t.Helper()
 	o = options(p.address, "host", t.TempDir())
 	c := mustOpen(t, o)
@@ -53,14 +52,14 @@ func (c *collector) writeBoth(t *testing.T, name string) {
 
 func away(string, string, bool) error { return errCrashed }
 
-// TestCompactedWhileTheStoreWasAway: a collector starts while the store is away, writes
-// before it answers, while it is asked and afterwards, and the prefix was compacted
-// in the meantime. At every request the store may go away once more, before or after
-// it took effect; then the same process goes on, or the next one.
-func TestCompactedWhileTheStoreWasAway(t *testing.T) {
+// TestOutage_PrefixWasCompacted starts a collector while the store is away. It writes before the
+// store answers, while it is asked and afterwards, and the prefix was compacted in the meantime.
+// The store goes away again at every request, before or after it took effect; then the same process
+// continues, or the next one.
+func TestOutage_PrefixWasCompacted(t *testing.T) {
 	scene := func(t *testing.T, p *place, at int64, after, restart bool) (requests int64) {
 		what := fmt.Sprintf("request %d, after it %v, restart %v", at, after, restart)
-		o := given(t, p)
+		o := releasedDirectory(t, p)
 		compact(t, p, "host")
 		c, err := open(t, o, away)
 		require.NoError(t, err)
@@ -86,7 +85,7 @@ func TestCompactedWhileTheStoreWasAway(t *testing.T) {
 		c.bucket.Inject(nil)
 		c.writeBoth(t, "late")
 		require.NoError(t, c.mirror.Push(t.Context()), what)
-		want := once("a", "b", "c", "early", "early-2", "late")
+		want := storedOnce("a", "b", "c", "early", "early-2", "late")
 		for i := range written {
 			want[fmt.Sprint("asked-", i)] = rowsPerItem
 		}
@@ -102,14 +101,14 @@ func TestCompactedWhileTheStoreWasAway(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrNotExist, "%s: %v", what, entries)
 		return requests
 	}
-	everywhere(t, func(t *testing.T, p *place) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		all := scene(t, p, 1<<40, false, false)
 		require.Greater(t, all, int64(10))
 		stride := int64(3)
 		if p.faults != nil {
-			stride = 17 // the protocol's own faults have tests of their own
+			stride = 17 // the protocol's own faults have their own tests
 		}
-		open := places[t.Name()[len("TestCompactedWhileTheStoreWasAway/"):]]
+		open := places[t.Name()[len("TestOutage_PrefixWasCompacted/"):]]
 		for at := int64(1); at <= all; at += stride {
 			for _, restart := range []bool{false, true} {
 				scene(t, open(t), at, at%2 == 0, restart)
@@ -118,12 +117,12 @@ func TestCompactedWhileTheStoreWasAway(t *testing.T) {
 	})
 }
 
-// TestWrittenWhileTheStoreWasAway: another collector has written to the prefix before
-// the store answers. Without rows of its own the first one goes on from there; with
-// some it says so, and its rows are brought in.
-func TestWrittenWhileTheStoreWasAway(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		o := given(t, p)
+// TestOutage_PrefixWasWritten: another collector has written to the prefix before the store
+// answers. Without rows of its own the first one continues from there; with some it reports the
+// conflict, and its rows are imported.
+func TestOutage_PrefixWasWritten(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
+		o := releasedDirectory(t, p)
 		other := mustOpen(t, options(p.address, "host", t.TempDir()))
 		for _, name := range []string{"x", "y", "z"} {
 			other.write(t, name)
@@ -136,7 +135,7 @@ func TestWrittenWhileTheStoreWasAway(t *testing.T) {
 		assert.Equal(t, 1, c.write(t, "y", "d").DuplicateItems)
 		c.write(t, "e")
 		require.NoError(t, c.close())
-		want := once("a", "b", "c", "d", "e", "x", "y", "z")
+		want := storedOnce("a", "b", "c", "d", "e", "x", "y", "z")
 		assert.Equal(t, want, stored(t, p.address))
 
 		other = mustOpen(t, options(p.address, "host", t.TempDir()))
@@ -171,11 +170,11 @@ func TestWrittenWhileTheStoreWasAway(t *testing.T) {
 	})
 }
 
-// TestImportedRowsStayOnce: the rows of a directory were imported after maintenance had
-// the prefix, and then its collector comes back.
-func TestImportedRowsStayOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		o := given(t, p)
+// TestOutage_ImportedRowsStayOnce: the rows of a directory were imported after maintenance had
+// taken the prefix over, and then its collector comes back.
+func TestOutage_ImportedRowsStayOnce(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
+		o := releasedDirectory(t, p)
 		c := mustOpen(t, o)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		c.write(t, "left")
@@ -192,6 +191,6 @@ func TestImportedRowsStayOnce(t *testing.T) {
 		_, err = open(t, o, nil)
 		require.ErrorIs(t, err, bucket.ErrTaken)
 		assert.ErrorContains(t, err, got.Address)
-		assert.Equal(t, once("a", "b", "c", "left"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b", "c", "left"), stored(t, p.address))
 	})
 }

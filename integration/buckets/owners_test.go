@@ -14,53 +14,53 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-func TestRoundTripOfTwoCollectors(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestCollectors_RoundTripOfTwo(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		one := mustOpen(t, options(p.address, "host-1", t.TempDir()))
 		two := mustOpen(t, options(p.address, "host-2.example_x", t.TempDir()))
 		assert.Empty(t, stored(t, p.address), "nothing counts before the first upload")
 		one.write(t, "a", "b")
 		two.write(t, "c")
 		require.NoError(t, one.mirror.Push(t.Context()))
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 		require.NoError(t, two.close())
 		require.NoError(t, one.close())
-		assert.Equal(t, once("a", "b", "c"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b", "c"), stored(t, p.address))
 	})
 }
 
-func TestDirectoryIsKeptOverARestart(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestDirectory_KeptOverARestart(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		o := options(p.address, "host", t.TempDir())
 		c := mustOpen(t, o)
 		c.write(t, "a")
 		require.NoError(t, c.mirror.Push(t.Context()))
 		c.write(t, "b")
 		c.crash()
-		assert.Equal(t, once("a"), stored(t, p.address))
-		c = mustOpen(t, o) // at once: the directory proves whose the prefix is
+		assert.Equal(t, storedOnce("a"), stored(t, p.address))
+		c = mustOpen(t, o) // at once: the directory proves the ownership of the prefix
 		assert.Equal(t, 1, c.write(t, "b").DuplicateItems)
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 	})
 }
 
-func TestDirectoryIsLost(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestDirectory_Lost(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "a")
 		require.NoError(t, c.close())
-		// What is in the bucket is known again, items that were stored included.
+		// The collector knows again which items are in the bucket.
 		c = mustOpen(t, options(p.address, "host", t.TempDir()))
 		res := c.write(t, "a", "b")
 		assert.Equal(t, 1, res.DuplicateItems)
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 	})
 }
 
-func TestTwoCollectorsWithOnePrefix(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestOwner_TwoCollectorsWithOnePrefix(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		first := mustOpen(t, options(p.address, "host", t.TempDir()))
 		first.write(t, "a")
 		require.NoError(t, first.mirror.Push(t.Context()))
@@ -69,8 +69,8 @@ func TestTwoCollectorsWithOnePrefix(t *testing.T) {
 		require.ErrorIs(t, err, bucket.ErrTaken)
 		assert.Contains(t, err.Error(), "give each collector a `prefix` of its own")
 
-		// The first was silent for too long: the second may take over, and the
-		// first finds out before anything of it counts.
+		// The first owner was silent for too long: the second may take over, and the first notices
+		// before it commits anything.
 		o := options(p.address, "host", t.TempDir())
 		o.Abandoned = time.Nanosecond
 		second := mustOpen(t, o)
@@ -82,12 +82,12 @@ func TestTwoCollectorsWithOnePrefix(t *testing.T) {
 		require.NoError(t, second.mirror.Push(t.Context()))
 		require.ErrorIs(t, first.close(), bucket.ErrTaken)
 		require.NoError(t, second.close())
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 	})
 }
 
-func TestWhoIsToldApart(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestOwner_DistinguishesDirectories(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		dir := t.TempDir()
 		c := mustOpen(t, options(p.address, "host", dir))
 		c.write(t, "a")
@@ -106,41 +106,41 @@ func TestWhoIsToldApart(t *testing.T) {
 		require.ErrorIs(t, err, bucket.ErrTaken)
 		assert.Contains(t, err.Error(), "both the prefix and the directory hold rows")
 
-		// A directory of before there was a bucket moves in.
+		// A directory from before there was a bucket is uploaded.
 		c = mustOpen(t, options(p.address, "moved", filled))
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "x"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "x"), stored(t, p.address))
 
-		// Somebody looked after the prefix meanwhile, and gave it back.
+		// Another process has maintained the prefix meanwhile, and released it.
 		c = mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "b")
 		require.NoError(t, c.close())
 		c = mustOpen(t, options(p.address, "host", dir))
 		c.write(t, "c")
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b", "c", "x"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b", "c", "x"), stored(t, p.address))
 	})
 }
 
-func TestCopyOfADirectory(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestDirectory_Copied(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		dir, copied := t.TempDir(), t.TempDir()
 		c := mustOpen(t, options(p.address, "host", dir))
 		c.write(t, "a")
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 		c.write(t, "lost")
-		// It can't be distinguished from a restart, but only one of them goes on.
+		// A copy cannot be distinguished from a restart, but only one of them continues.
 		second := mustOpen(t, options(p.address, "host", copied))
 		require.ErrorIs(t, c.mirror.Push(t.Context()), bucket.ErrTaken)
 		second.write(t, "b")
 		require.NoError(t, second.close())
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 	})
 }
 
-func TestStoreThatCannotServe(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestStore_MissingOrUnconditional(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		b, err := bucket.Open(t.Context(), p.missing)
 		if err == nil {
 			_, err = bucket.NewMirror(t.Context(), b, options(p.missing, "host", t.TempDir()))
@@ -167,19 +167,19 @@ func TestStoreThatCannotServe(t *testing.T) {
 	})
 }
 
-// A store may answer 409 to who creates an object that another creates at that moment.
-func TestConflictIsALostRace(t *testing.T) {
+// A store can answer 409 to a request that creates an object while another one creates it.
+func TestStore_ConflictIsALostRace(t *testing.T) {
 	overProtocols(t, func(t *testing.T, p *place) {
 		p.faults.conflict.Store(true)
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "a")
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a"), stored(t, p.address))
 	})
 }
 
-func TestStartWhileTheStoreIsDown(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestStore_DownAtTheStart(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		dir := t.TempDir()
 		down := func(string, string, bool) error { return errCrashed }
 		_, err := open(t, options(p.address, "host", dir), down)
@@ -194,12 +194,12 @@ func TestStartWhileTheStoreIsDown(t *testing.T) {
 		c.bucket.Inject(nil)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 	})
 }
 
-func TestObjectsOfOthers(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
+func TestStore_ForeignObjects(t *testing.T) {
+	overAllStores(t, func(t *testing.T, p *place) {
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "a")
 		require.NoError(t, c.close())
@@ -215,14 +215,14 @@ func TestObjectsOfOthers(t *testing.T) {
 		names, err := raw.Prefixes(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, []string{"empty", "host"}, names)
-		assert.Equal(t, once("a"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a"), stored(t, p.address))
 
 		o := options(p.address, "host", t.TempDir())
 		o.Grace = time.Nanosecond
 		c = mustOpen(t, o)
 		c.write(t, "b")
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b"), stored(t, p.address))
 		for _, key := range []string{"host/notes.txt", "host/date=2026-01-01/mine.csv"} {
 			assert.True(t, p.has(key), "%s is not ours to delete", key)
 		}

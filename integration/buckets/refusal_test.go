@@ -18,8 +18,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// noRegion and noCredentials leave nothing of the kind in the environment, nor in
-// files, nor anybody to ask.
+// noRegion and noCredentials remove region and credentials from the environment, from files and
+// from metadata servers.
 func noRegion(t *testing.T) {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"} {
 		t.Setenv(name, "")
@@ -56,7 +56,7 @@ func begin(ctx context.Context, t *testing.T, address string) error {
 	return m.Close()
 }
 
-func TestAddressThatLacksSomething(t *testing.T) {
+func TestAddress_Incomplete(t *testing.T) {
 	for name, c := range map[string]struct{ address, want string }{
 		"region":  {"s3://warehouses", "no region: add it to the address, s3://warehouses?region=eu-central-1, or set AWS_REGION"},
 		"option":  {"s3://warehouses?region=eu-central-1&regoin=x", `unknown query parameter "regoin"`},
@@ -72,14 +72,14 @@ func TestAddressThatLacksSomething(t *testing.T) {
 	}
 }
 
-func TestNoCredentials(t *testing.T) {
+func TestStore_NoCredentials(t *testing.T) {
 	p := places["s3"](t)
 	noCredentials(t)
 	err := begin(t.Context(), t, p.address)
 	require.ErrorIs(t, err, bucket.ErrRefused)
 	assert.ErrorContains(t, err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
-	// What would give them does not answer: it may, later.
+	// The server of the credentials does not answer, which can be temporary.
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/credentials")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -93,9 +93,9 @@ func TestNoCredentials(t *testing.T) {
 	assert.ErrorContains(t, err, "set GOOGLE_APPLICATION_CREDENTIALS")
 }
 
-// A command does not wait long for a store that hangs, says which, and promises no retry
-// that it does not make.
-func TestStoreThatHangs(t *testing.T) {
+// A command does not wait long for a store that hangs. Its error names the store and promises no
+// retry that the command does not make.
+func TestStore_Hangs(t *testing.T) {
 	ends := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ends }))
 	defer s.Close()
@@ -122,8 +122,8 @@ func TestStoreThatHangs(t *testing.T) {
 	both.Wait()
 }
 
-// Warnings of the S3 client go where those of the collector go, and not to standard error.
-func TestWarningsOfTheClient(t *testing.T) {
+// Warnings of the S3 client go to the collector's log, not to standard error.
+func TestStore_WarningsOfTheClient(t *testing.T) {
 	p := places["s3"](t)
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestWarningsOfTheClient(t *testing.T) {
 	w, err := bucket.NewWriter(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	b, err := bucket.Open(t.Context(), p.address) // a command
+	b, err := bucket.Open(t.Context(), p.address) // as a command does
 	require.NoError(t, err)
 	_, err = b.Store("other").InUse(t.Context())
 	require.NoError(t, err)
@@ -157,13 +157,13 @@ func TestWarningsOfTheClient(t *testing.T) {
 	assert.Contains(t, warned[0], "The S3 client warns: Response has no supported checksum")
 }
 
-// TestAnswers: which answers last and which pass, and what helps.
-func TestAnswers(t *testing.T) {
+// TestStore_Answers checks which answers are permanent, which are temporary, and the hint of each.
+func TestStore_Answers(t *testing.T) {
 	for _, c := range []struct {
 		place  string
 		status int
 		code   string
-		want   string // part of the hint; empty if trying again may help
+		want   string // part of the hint; empty if a retry can help
 	}{
 		{"s3", http.StatusForbidden, "AccessDenied", "the right to list, read, create and delete"},
 		{"s3", http.StatusForbidden, "InvalidAccessKeyId", "renew them"},
@@ -189,7 +189,7 @@ func TestAnswers(t *testing.T) {
 			p.faults.reply.Store(&reply{c.status, c.code})
 			ctx := t.Context()
 			if c.want == "" {
-				// Those that pass are repeated by the clients, too.
+				// The clients retry temporary answers as well.
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 500*time.Millisecond)
 				defer cancel()

@@ -26,12 +26,12 @@ func ageCommits(t *testing.T, p *place) {
 	}
 }
 
-// TestRollOut: the collector of a new version starts with an empty directory while that of
-// the old version stops late. At every request of its end, before or after it took effect,
-// the old one is killed, or thought to be dead and the new one takes its prefix over.
-// Services send to the new one again what they had no answer for, and the old directory is
-// imported. Every row counts once, also after the roll-out is reverted.
-func TestRollOut(t *testing.T) {
+// TestRollOut_NewVersionNextToOld starts the collector of a new version with an empty directory
+// while the collector of the old version stops late. At every request of its shutdown, before or
+// after it took effect, the old one is killed, or is believed dead and the new one takes its prefix
+// over. Services send unanswered requests again to the new one, and the old directory is imported.
+// Every row counts once, also after the roll-out is reverted.
+func TestRollOut_NewVersionNextToOld(t *testing.T) {
 	scene := func(t *testing.T, at int64, after, killed bool) (requests int64) {
 		what := fmt.Sprintf("request %d, after it %v, killed %v", at, after, killed)
 		p := places["directory"](t)
@@ -62,7 +62,7 @@ func TestRollOut(t *testing.T) {
 		requests = n.Load()
 		if at > requests {
 			require.NoError(t, stopped, what)
-			fresh.Abandoned = 0 // it was released
+			fresh.Abandoned = 0 // the prefix was released
 		}
 		start()
 		next.write(t, "no-answer-1", "no-answer-2", "new")
@@ -71,7 +71,7 @@ func TestRollOut(t *testing.T) {
 			_, err := bring(t, p, o.Directory, nil)
 			require.NoError(t, err, what)
 		}
-		want := once("sent", "left", "no-answer-1", "no-answer-2", "new")
+		want := storedOnce("sent", "left", "no-answer-1", "no-answer-2", "new")
 		require.Equal(t, want, stored(t, p.address), what)
 		require.NoError(t, merge(t.Context(), next, fresh.Directory), what)
 		require.NoError(t, next.close(), what)

@@ -21,42 +21,42 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// place is an object store of one test.
+// place is the object store of one test.
 type place struct {
 	address string
-	missing string // an address of a bucket that is not there
-	// put and has reach objects past the protocol, by their keys below the path.
+	missing string // address of a bucket that does not exist
+	// put and has access objects without the protocol, by their keys below the path.
 	put func(key string, data []byte) error
 	has func(key string) bool
-	// faults is nil where there is no protocol between us and the store.
+	// faults is nil where no protocol is between the test and the store.
 	faults *faults
 }
 
-// faults spoil requests on their way.
+// faults injects faults into requests.
 type faults struct {
 	next http.Handler
-	// loseEvery: of so many requests that change something, one is carried out and its
-	// answer is lost.
+	// loseEvery: one of so many requests that change something is carried out and its answer is
+	// dropped.
 	loseEvery atomic.Int64
 	requests  atomic.Int64
 	lost      atomic.Int64
-	// forget makes the store one that does not know conditional writes.
+	// forget makes the store ignore conditional writes.
 	forget atomic.Bool
-	// race makes it one that looks first and writes then: two that create an object at once
-	// both do.
+	// race makes the store check first and write later: two requests that create an object at the
+	// same time both succeed.
 	race atomic.Bool
 	mu   sync.Mutex
-	// alone are creators that have looked, by what they create.
+	// alone are requests that have checked, by the object that they create.
 	alone map[string]chan struct{}
-	// conflict makes it answer 409 to who creates what is there already.
+	// conflict makes the store answer 409 to a request that creates an existing object.
 	conflict atomic.Bool
-	// deny makes it refuse all requests that change something.
+	// deny makes the store refuse all requests that change something.
 	deny atomic.Bool
 	// reply, if not nil, is the answer to all requests.
 	reply atomic.Pointer[reply]
 }
 
-// reply is an answer that says no: code is that of S3, empty for Cloud Storage.
+// reply is a refusal. code is S3's error code, empty for Cloud Storage.
 type reply struct {
 	status int
 	code   string
@@ -134,10 +134,10 @@ func (f *faults) paired(object string) bool {
 	return paired
 }
 
-// conflicting answers 409 in the place of 412.
+// conflicting answers 409 instead of 412.
 type conflicting struct {
 	http.ResponseWriter
-	code     string // of S3
+	code     string // S3's error code
 	replaced bool
 }
 
@@ -220,14 +220,14 @@ var places = map[string]func(*testing.T) *place{
 	},
 }
 
-// everywhere runs a test over all stores.
-func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
+// overAllStores runs a test over all stores.
+func overAllStores(t *testing.T, test func(t *testing.T, p *place)) {
 	for _, name := range []string{"directory", "s3", "gcs"} {
 		t.Run(name, func(t *testing.T) { test(t, places[name](t)) })
 	}
 }
 
-// overProtocols leaves the directory out.
+// overProtocols runs a test over all stores but the directory.
 func overProtocols(t *testing.T, test func(t *testing.T, p *place)) {
 	for _, name := range []string{"s3", "gcs"} {
 		t.Run(name, func(t *testing.T) { test(t, places[name](t)) })
@@ -235,7 +235,7 @@ func overProtocols(t *testing.T, test func(t *testing.T, p *place)) {
 }
 
 func TestMain(m *testing.M) {
-	// No test asks for credentials of the machine it runs on.
+	// No test uses credentials of the machine it runs on.
 	os.Unsetenv("GOOGLE_APPLICATION_CREDENTIALS")
 	os.Unsetenv("STORAGE_EMULATOR_HOST")
 	os.Exit(m.Run())

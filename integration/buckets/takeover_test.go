@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// noCommit is a store that takes everything but commits.
+// noCommit is a store that accepts everything but commits.
 func noCommit(op, key string, then bool) error {
 	if op == "create" && strings.Contains(key, "_commit/0") && !then {
 		return errCrashed
@@ -22,8 +22,8 @@ func noCommit(op, key string, then bool) error {
 	return nil
 }
 
-// maintained has the prefix of a collector that did not give it back, and merges.
-func maintained(t *testing.T, p *place) {
+// takeOverAndMerge takes over the prefix of a collector that did not release it, and merges.
+func takeOverAndMerge(t *testing.T, p *place) {
 	t.Helper()
 	take := options(p.address, "host", t.TempDir())
 	take.Abandoned, take.Scratch = time.Nanosecond, true
@@ -39,14 +39,14 @@ func writtenByAnother(t *testing.T, p *place, name string) {
 	require.NoError(t, other.close())
 }
 
-// TestImportAfterTakingOver: a directory has taken over what another has written, its
-// commit has not got through, and a third has the prefix now. What only the directory
-// has is brought in.
-func TestImportAfterTakingOver(t *testing.T) {
+// TestTakeover_ImportWithoutItsCommit: a directory has taken over the rows of another owner, its
+// commit has not got through, and a third owner has the prefix now. The rows that only the
+// directory has are imported.
+func TestTakeover_ImportWithoutItsCommit(t *testing.T) {
 	for name, first := range map[string]func(string, string, bool) error{"started early": away, "in order": noCommit} {
 		t.Run(name, func(t *testing.T) {
 			p := places["directory"](t)
-			o := given(t, p)
+			o := releasedDirectory(t, p)
 			writtenByAnother(t, p, "x")
 			c, err := open(t, o, first)
 			require.NoError(t, err)
@@ -60,16 +60,16 @@ func TestImportAfterTakingOver(t *testing.T) {
 			got, err := bring(t, p, o.Directory, nil)
 			require.NoError(t, err)
 			assert.Equal(t, 1, got.Items)
-			assert.Equal(t, once("a", "b", "c", "g", "x", "y"), stored(t, p.address))
+			assert.Equal(t, storedOnce("a", "b", "c", "g", "x", "y"), stored(t, p.address))
 		})
 	}
 }
 
-// TestTakenOverIsSaidAtOnce: the directory has taken over what another has written, and
-// the marker that follows is not written.
-func TestTakenOverIsSaidAtOnce(t *testing.T) {
+// TestTakeover_ReportedAtOnce: the directory has taken over the rows of another owner, and the
+// marker that follows is not written.
+func TestTakeover_ReportedAtOnce(t *testing.T) {
 	p := places["directory"](t)
-	o := given(t, p)
+	o := releasedDirectory(t, p)
 	writtenByAnother(t, p, "x")
 	c, err := open(t, o, away)
 	require.NoError(t, err)
@@ -83,31 +83,31 @@ func TestTakenOverIsSaidAtOnce(t *testing.T) {
 	c.write(t, "g")
 	require.NoError(t, c.mirror.Push(t.Context()))
 	require.NoError(t, c.close())
-	assert.Equal(t, once("a", "b", "c", "g", "x"), stored(t, p.address))
+	assert.Equal(t, storedOnce("a", "b", "c", "g", "x"), stored(t, p.address))
 }
 
-// TestNoStartOnceImported: rows that are written after an import would be in no import.
-func TestNoStartOnceImported(t *testing.T) {
+// TestTakeover_NoStartOnceImported: rows written after an import would be in no import.
+func TestTakeover_NoStartOnceImported(t *testing.T) {
 	p := places["directory"](t)
-	o := given(t, p)
+	o := releasedDirectory(t, p)
 	c := mustOpen(t, o)
 	require.NoError(t, c.mirror.Push(t.Context()))
 	c.write(t, "left")
 	c.crash()
-	maintained(t, p)
+	takeOverAndMerge(t, p)
 	_, err := bring(t, p, o.Directory, nil)
 	require.NoError(t, err)
 	_, err = open(t, o, away)
 	require.ErrorIs(t, err, errCrashed)
-	assert.Equal(t, once("a", "b", "c", "left"), stored(t, p.address))
+	assert.Equal(t, storedOnce("a", "b", "c", "left"), stored(t, p.address))
 }
 
-// TestMaintenanceWhenTheStoreComesBack: who has the prefix for a while stops no collector
-// for good, whether it is met or comes in between.
-func TestMaintenanceWhenTheStoreComesBack(t *testing.T) {
+// TestTakeover_MaintenanceAfterAnOutage: maintenance that owns the prefix for a while stops no
+// collector for good, whether the collector meets it at the start or later.
+func TestTakeover_MaintenanceAfterAnOutage(t *testing.T) {
 	t.Run("met", func(t *testing.T) {
 		p := places["directory"](t)
-		c, err := open(t, given(t, p), away)
+		c, err := open(t, releasedDirectory(t, p), away)
 		require.NoError(t, err)
 		c.write(t, "early")
 		c.bucket.Inject(nil)
@@ -123,11 +123,11 @@ func TestMaintenanceWhenTheStoreComesBack(t *testing.T) {
 		require.NoError(t, c.mirror.Lost())
 		c.write(t, "late")
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b", "c", "early", "late"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b", "c", "early", "late"), stored(t, p.address))
 	})
 	t.Run("in between", func(t *testing.T) {
 		p := places["directory"](t)
-		c, err := open(t, given(t, p), away)
+		c, err := open(t, releasedDirectory(t, p), away)
 		require.NoError(t, err)
 		c.write(t, "early")
 		done := false
@@ -141,14 +141,14 @@ func TestMaintenanceWhenTheStoreComesBack(t *testing.T) {
 		require.ErrorIs(t, c.mirror.Push(t.Context()), bucket.ErrTaken)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, c.close())
-		assert.Equal(t, once("a", "b", "c", "early"), stored(t, p.address))
+		assert.Equal(t, storedOnce("a", "b", "c", "early"), stored(t, p.address))
 	})
 }
 
-// TestManifestsOfAnotherGo: what a kill leaves of those that were fetched.
-func TestManifestsOfAnotherGo(t *testing.T) {
+// TestTakeover_LeftoverManifests: a kill leaves fetched manifests of another owner.
+func TestTakeover_LeftoverManifests(t *testing.T) {
 	p := places["directory"](t)
-	o := given(t, p)
+	o := releasedDirectory(t, p)
 	compact(t, p, "host")
 	c, err := open(t, o, away)
 	require.NoError(t, err)
@@ -168,5 +168,5 @@ func TestManifestsOfAnotherGo(t *testing.T) {
 	c = mustOpen(t, o)
 	require.NoError(t, c.close())
 	assert.NoDirExists(t, filepath.Join(killed, "_theirs"))
-	assert.Equal(t, once("a", "b", "c", "early"), stored(t, p.address))
+	assert.Equal(t, storedOnce("a", "b", "c", "early"), stored(t, p.address))
 }

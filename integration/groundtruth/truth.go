@@ -1,6 +1,6 @@
-// Package groundtruth is what a workload counted and measured itself. The counters lie
-// in a file that is mapped into memory, so they are right up to the last call
-// even if the process is killed, and can be read while it runs.
+// Package groundtruth holds a workload's own counts and times. The counters are in a memory-mapped
+// file, so they are right up to the last call even if the process is killed, and can be read while
+// it runs.
 //
 // It knows nothing of corehour.
 package groundtruth
@@ -16,10 +16,10 @@ import (
 	"unsafe"
 )
 
-// Method is the bookkeeping of one method. What a probe measures lies between
-// WallNS and OuterWallNS: a thread may lose its processor between two readings of
-// the clock. CPU lies between its two as well: where the whole machine loses a
-// processor to another, the thread's clock may go on.
+// Method holds the counters of one method. A probe's wall time is between WallNS and OuterWallNS: a
+// thread can lose its processor between two readings of the clock. Its CPU time is between CPUNS
+// and OuterCPUNS as well: where the whole machine loses a processor to another, the thread's clock
+// can continue.
 type Method struct {
 	Calls       int64 `json:"calls"`
 	WallNS      int64 `json:"wall_ns"`       // read inside the probe
@@ -28,7 +28,7 @@ type Method struct {
 	OuterCPUNS  int64 `json:"outer_cpu_ns"`  // read around it
 }
 
-// entry is a Method in the file, a cache line of its own.
+// entry is a Method in the file, on its own cache line.
 type entry struct {
 	calls, wall, outer, cpu, outerCPU atomic.Int64
 	_                                 [64 - 5*8]byte
@@ -36,13 +36,13 @@ type entry struct {
 
 const headSize = 64 // the number of methods, then nothing
 
-// Counters are the mapped file.
+// Counters is the mapped file.
 type Counters struct {
 	memory  []byte
 	entries []entry
 }
 
-// Create makes the file for so many methods.
+// Create creates the file for a number of methods.
 func Create(path string, methods int) (*Counters, error) {
 	size := headSize + methods*int(unsafe.Sizeof(entry{}))
 	file, err := os.Create(path)
@@ -61,8 +61,8 @@ func Create(path string, methods int) (*Counters, error) {
 	return mapped(file, size, syscall.PROT_READ|syscall.PROT_WRITE)
 }
 
-// Open reads the file of a process that runs or ran. It is an error, and to be
-// tried again, until the process has made it.
+// Open opens the file of a process that runs or has run. It returns an error, and can be retried,
+// until the process has created the file.
 func Open(path string) (*Counters, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,10 +93,10 @@ func mapped(file *os.File, size, protection int) (*Counters, error) {
 // Close unmaps the file.
 func (c *Counters) Close() error { return syscall.Munmap(c.memory) }
 
-// Call counts a call, when it begins.
+// Call counts a call when it begins.
 func (c *Counters) Call(method int) { c.entries[method].calls.Add(1) }
 
-// Took adds what a call took, when it has ended. It does not count it.
+// Took adds the times of an ended call. It does not count the call.
 func (c *Counters) Took(method int, took Method) {
 	e := &c.entries[method]
 	e.wall.Add(took.WallNS)
@@ -105,7 +105,7 @@ func (c *Counters) Took(method int, took Method) {
 	e.outerCPU.Add(took.OuterCPUNS)
 }
 
-// Methods returns the counters now.
+// Methods returns the current counters.
 func (c *Counters) Methods() []Method {
 	methods := make([]Method, len(c.entries))
 	for i := range c.entries {
@@ -115,7 +115,7 @@ func (c *Counters) Methods() []Method {
 	return methods
 }
 
-// Calls returns the sum over all methods now.
+// Calls returns the current number of calls of all methods.
 func (c *Counters) Calls() int64 {
 	total := int64(0)
 	for i := range c.entries {
@@ -124,22 +124,22 @@ func (c *Counters) Calls() int64 {
 	return total
 }
 
-// ProcessRecord is what a process counted of itself, written when it ends.
+// ProcessRecord is a process's own record, written when it ends.
 type ProcessRecord struct {
 	Service  string            `json:"service"`
 	Version  string            `json:"version"`
 	Instance string            `json:"instance"`
-	Methods  map[string]Method `json:"methods"` // by class.method, as the table has it
+	Methods  map[string]Method `json:"methods"` // by class.method, as stored
 	Shutdown string            `json:"shutdown_error,omitempty"`
-	// StoppingNS is how long the SDK's shutdown took.
+	// StoppingNS is the duration of the SDK's shutdown.
 	StoppingNS int64 `json:"stopping_ns"`
-	// Goroutines are those left after the SDK's shutdown.
+	// Goroutines is the number left after the SDK's shutdown.
 	Goroutines int `json:"goroutines"`
-	// SDK are the SDK's own counters right before its shutdown.
+	// SDK holds the SDK's own counters right before its shutdown.
 	SDK map[string]int64 `json:"sdk"`
 }
 
-// Write writes the report in one step: a reader finds all of it or nothing.
+// Write writes the record atomically: a reader finds all of it or no file.
 func (r ProcessRecord) Write(path string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -151,7 +151,7 @@ func (r ProcessRecord) Write(path string) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// Read reads a report.
+// Read reads a record.
 func Read(path string) (ProcessRecord, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -17,14 +17,13 @@ var given = struct {
 
 const (
 	lowestPort = 15000
-	// portTries is how many ports are tried until one is free.
+	// portTries is the maximum number of ports that are tried.
 	portTries = 1000
 )
 
-// FreeAddresses returns loopback addresses that nothing listens on, none of them
-// twice in a process. Their ports are below the kernel's ephemeral ports, so no other
-// program gets one before it is listened on, or while a collector is
-// down that comes back to it.
+// FreeAddresses returns n loopback addresses that nothing listens on, each at most once per
+// process. Their ports are below the kernel's ephemeral ports, so no other program gets one before
+// it is used or while a restarted collector is down.
 func FreeAddresses(n int) ([]string, error) {
 	given.Lock()
 	defer given.Unlock()
@@ -40,7 +39,7 @@ func FreeAddresses(n int) ([]string, error) {
 		}
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			continue // somebody has it
+			continue // in use
 		}
 		given.ports[port] = true
 		addresses = append(addresses, listener.Addr().String())
@@ -51,8 +50,8 @@ func FreeAddresses(n int) ([]string, error) {
 	return nil, errors.New("no free port below those that the kernel gives away")
 }
 
-// firstEphemeralPort returns the first of those that the kernel gives away, or where it
-// does not say, the first that is so by convention.
+// firstEphemeralPort returns the first port of the kernel's ephemeral range, or the conventional
+// one where the kernel does not publish it.
 func firstEphemeralPort() int {
 	const byConvention, least = 32768, lowestPort + 1000
 	data, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
@@ -61,7 +60,7 @@ func firstEphemeralPort() int {
 	}
 	var first int
 	if _, err := fmt.Sscan(string(data), &first); err != nil || first < least {
-		return byConvention // a machine of few free ports: some of ours are the kernel's, too
+		return byConvention // a machine with few free ports: use ephemeral ports as well
 	}
 	return first
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Addresses differ, can be listened on, and are none that the kernel gives away.
+// Addresses differ, can be listened on, and are not ephemeral.
 func TestFreeAddresses(t *testing.T) {
 	seen := map[string]bool{}
 	for range 5 {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Await polls until the condition holds. When patience ends, the error is that of the
-// last poll.
+// Await polls until holds returns true. After patience it returns the error of the last poll.
 func Await(ctx context.Context, patience time.Duration, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

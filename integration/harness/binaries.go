@@ -8,17 +8,16 @@ import (
 	"path/filepath"
 )
 
-// Names of the binaries that `make build` makes.
+// Names of the binaries of `make build`.
 const (
 	CommandBinary   = "corehour"
 	CollectorBinary = "corehour-collector"
 )
 
-// BinariesVariable is the variable with the directory of the binaries.
+// BinariesVariable is the environment variable with the directory of the binaries.
 const BinariesVariable = "COREHOUR_BIN"
 
-// Binaries returns the absolute directory of the binaries, or an error that
-// names all that are missing.
+// Binaries returns the absolute directory of the binaries, or an error that names all missing ones.
 func Binaries(names ...string) (string, error) {
 	dir, err := filepath.Abs(cmp.Or(os.Getenv(BinariesVariable), filepath.Join("..", "bin")))
 	if err != nil {

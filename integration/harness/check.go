@@ -2,7 +2,7 @@ package harness
 
 import "context"
 
-// Check is what the tests read of `corehour check`.
+// Check is the part of `corehour check --format json` that tests read.
 type Check struct {
 	Balanced  bool             `json:"balanced"`
 	Faults    []string         `json:"faults"`

@@ -17,13 +17,14 @@ func GoBuild(module, pkg, dir string) (string, error) {
 	return path, runIn(module, "go", "build", "-o", path, pkg)
 }
 
-// BuildShop builds the demo's shop with the probes that command compiles in, and returns its path.
+// BuildShop builds the demo shop with the probes that command compiles in, and returns its path.
 func BuildShop(command, dir string) (string, error) {
 	path := filepath.Join(dir, "shop")
 	return path, runIn(filepath.Join("..", "test", "shop"), command, "go", "--quiet", "--methods", "methods.json", "build", "-o", path, ".")
 }
 
-// InstallNode installs what package-lock.json in dir pins, and returns the path of node.
+// InstallNode installs the packages pinned by package-lock.json in dir, and returns the path of
+// node.
 func InstallNode(dir string) (string, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -34,8 +35,8 @@ func InstallNode(dir string) (string, error) {
 	})
 }
 
-// InstallPython installs what requirements.txt in dir pins, into a virtual environment there, and
-// returns the directory of its programs.
+// InstallPython installs the packages pinned by requirements.txt in dir into a virtual environment
+// there, and returns the directory of its programs.
 func InstallPython(dir string) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -53,8 +54,8 @@ func InstallPython(dir string) (string, error) {
 	})
 }
 
-// InstallJars copies the jars that pom.xml in dir names into a directory there, which it returns,
-// and verifies them by jars.sha256.
+// InstallJars copies the jars listed in pom.xml in dir into a subdirectory, verifies them by
+// jars.sha256 and returns that directory.
 func InstallJars(dir string) (string, error) {
 	jars, err := filepath.Abs(filepath.Join(dir, "jars"))
 	if err != nil {
@@ -68,7 +69,7 @@ func InstallJars(dir string) (string, error) {
 	})
 }
 
-// installOnce installs what a lock file pins into a directory, unless that was done.
+// installOnce runs install unless into holds the result for the current lock file.
 func installOnce(lock, into string, install func() error) error {
 	text, err := os.ReadFile(lock)
 	if err != nil {
@@ -95,7 +96,7 @@ func runIn(dir, binary string, args ...string) error {
 	return nil
 }
 
-// Javac compiles a file of Java into a directory, which it returns.
+// Javac compiles a Java file into a directory and returns it.
 func Javac(file, into string) (string, error) {
 	return into, runIn(filepath.Dir(file), "javac", "-d", into, filepath.Base(file))
 }

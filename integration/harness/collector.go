@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Collector is the real binary with a configuration of its own on loopback
-// addresses that stay the same from start to start.
+// Collector is the real binary with its own configuration. Its loopback addresses stay the same
+// across restarts.
 type Collector struct {
 	Binary    string
 	Dir       string // for configuration and log
@@ -22,22 +22,22 @@ type Collector struct {
 	Health    string
 	Metrics   string
 	Rates     string   // host:port of sampling_rates
-	Configs   []string // configuration files, the later win
+	Configs   []string // configuration files; later ones override earlier ones
 	Env       []string // NAME=value
 
 	process *Process
 }
 
-// Patience costs nothing as long as all goes well: a machine that others use may stand
-// still for seconds, and be slow for minutes.
+// Patience costs nothing while all goes well: a shared machine can stand still for seconds and be
+// slow for minutes.
 const (
 	startPatience = 3 * time.Minute
-	// StopPatience is how long a collector may take to write what it holds.
+	// StopPatience is the longest that a collector may take to write what it holds.
 	StopPatience = 3 * time.Minute
 )
 
-// baseConfig is the whole pipeline, with everything kept and one price. Its
-// metrics have the names of the documentation.
+// baseConfig is the whole pipeline that keeps every measurement, with one price. Its metrics have
+// the documented names.
 const baseConfig = `receivers:
   method_spans:
     protocols:
@@ -69,8 +69,8 @@ service:
       exporters: [warehouse]
 `
 
-// NewCollector writes the configuration: the base, and over it overrides, a
-// YAML text of the same form or "". An empty warehouse is one below dir.
+// NewCollector writes the configuration: the base, and on top of it overrides, a YAML text of the
+// same form or "". An empty warehouse stands for a directory below dir.
 func NewCollector(binary, dir, warehouse, overrides string) (*Collector, error) {
 	addresses, err := FreeAddresses(5)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Collector) Start(ctx context.Context) error {
 	return c.AwaitReady(ctx)
 }
 
-// Launch starts the process and does not wait for it to be ready.
+// Launch starts the process without waiting until it is ready.
 func (c *Collector) Launch() (err error) {
 	if c.process != nil && !c.process.Ended() {
 		return errors.New("the collector runs already")
@@ -132,7 +132,7 @@ func (c *Collector) Launch() (err error) {
 	return err
 }
 
-// AwaitReady waits for the health check to be content.
+// AwaitReady waits until the health check succeeds.
 func (c *Collector) AwaitReady(ctx context.Context) error {
 	return Await(ctx, startPatience, "the collector to be ready", func(ctx context.Context) (bool, error) {
 		if c.process.Ended() {
@@ -158,19 +158,18 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 // Process returns the running or last process.
 func (c *Collector) Process() *Process { return c.process }
 
-// Stop terminates the collector and waits until it has written what it holds.
+// Stop sends SIGTERM and waits until the collector has written what it holds.
 func (c *Collector) Stop() error { return c.process.Stop(StopPatience) }
 
-// Kill ends it without any chance to write.
+// Kill ends the collector without a chance to write.
 func (c *Collector) Kill() error { return c.process.Kill() }
 
-// Run runs the binary with its configuration and a subcommand, `validate`, to
-// its end.
+// Run runs the binary with its configuration and a subcommand such as `validate` to its end.
 func (c *Collector) Run(ctx context.Context, subcommand string) (Output, error) {
 	return runProgram(ctx, c.Binary, append([]string{subcommand}, c.configArgs()...)...)
 }
 
-// Close leaves no process behind.
+// Close kills a process that still runs.
 func (c *Collector) Close() error {
 	if c.process == nil {
 		return nil

@@ -22,17 +22,18 @@ const (
 	ExitCannotTell = 3
 )
 
-// Run runs a subcommand on the warehouse. An exit code is no error.
+// Run runs a subcommand on the warehouse. A non-zero exit code is not an error.
 func (c Command) Run(ctx context.Context, subcommand string, args ...string) (Output, error) {
 	return runProgram(ctx, c.Binary, append([]string{subcommand, "--warehouse", c.Warehouse}, args...)...)
 }
 
-// Explain requests from the extension at a URL why a method has its rate, and returns JSON.
+// Explain asks the sampling_rates extension at url for the reason of a method's rate, and returns
+// JSON.
 func (c Command) Explain(ctx context.Context, url, service, method string) (Output, error) {
 	return runProgram(ctx, c.Binary, "explain", method, "--collector", url, "--service", service, "--format", "json")
 }
 
-// json runs a subcommand, decodes what it prints and returns its exit code.
+// json runs a subcommand, decodes its standard output into into, and returns the output.
 func (c Command) json(ctx context.Context, into any, subcommand string, args ...string) (Output, error) {
 	all := []string{"--format", "json"}
 	if !slices.Contains(args, "--from") {

@@ -2,7 +2,7 @@ package harness
 
 import "context"
 
-// Costs are what the tests read of `corehour cost`.
+// Costs is the part of `corehour cost --format json` that tests read.
 type Costs struct {
 	Methods []MethodCost `json:"methods"`
 	Groups  []MethodCost `json:"groups"` // instead of methods, with --by
@@ -12,7 +12,7 @@ type Costs struct {
 	} `json:"services"`
 }
 
-// MethodCost is what the tests read of the cost of a method.
+// MethodCost is the cost of one method.
 type MethodCost struct {
 	Class              string      `json:"class"`
 	Method             string      `json:"method"`
@@ -33,7 +33,7 @@ func (c Command) Cost(ctx context.Context, args ...string) (Costs, error) {
 	return costs, err
 }
 
-// Report are what the tests read of `corehour report`.
+// Report is the part of `corehour report --format json` that tests read.
 type Report struct {
 	Costs []MethodCost `json:"costs"`
 	Moves []Verdict    `json:"moves"`
@@ -46,7 +46,7 @@ func (c Command) Report(ctx context.Context, args ...string) (Report, error) {
 	return report, err
 }
 
-// Explanation is what the tests read of `corehour explain`.
+// Explanation is the part of `corehour explain --format json` that tests read.
 type Explanation struct {
 	Methods []struct {
 		Cost    *MethodCost `json:"cost"`

@@ -1,7 +1,6 @@
-// Package harness starts corehour's binaries the way an operator does, breaks
-// them the way the world does, and reads what they say: a collector that can be
-// stopped, killed and started again on the same warehouse, the command and its
-// JSON, and a proxy that loses answers, refuses and repeats.
+// Package harness starts corehour's binaries the way an operator does, injects faults and returns
+// their output: a collector that can be stopped, killed and restarted on the same warehouse, the
+// command and its JSON, and a proxy that loses answers, refuses and repeats requests.
 //
-// Every process it starts is ended by it or dies with it. It judges nothing.
+// Every process that it starts is ended by it or dies with it. It contains no assertions.
 package harness

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Metrics is one scrape.
+// Metrics is the result of one scrape.
 type Metrics map[string]*dto.MetricFamily
 
 // Scrape reads the collector's own metrics.
@@ -31,9 +31,8 @@ func (c *Collector) Scrape(ctx context.Context) (Metrics, error) {
 	return families, nil
 }
 
-// Sum adds up the values of a metric over all series that have the labels,
-// given as name, value, name, value. A metric that does not exist is zero: a
-// counter appears with its first event.
+// Sum adds the values of a metric over all series with the labels, given as name, value, name,
+// value. A missing metric is zero: a counter appears with its first event.
 func (m Metrics) Sum(name string, labels ...string) float64 {
 	family := m[name]
 	if family == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Output is what a program printed until its end.
+// Output is the output of a program that has ended.
 type Output struct {
 	Line   string // the command line
 	Stdout []byte
@@ -22,7 +22,7 @@ func (o Output) String() string {
 	return fmt.Sprintf("%s: exit code %d\n%s%s", o.Line, o.Code, o.Stdout, o.Stderr)
 }
 
-// runProgram runs a program to its end. An exit code is no error.
+// runProgram runs a program to its end. A non-zero exit code is not an error.
 func runProgram(ctx context.Context, binary string, args ...string) (Output, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = CleanEnvironment()

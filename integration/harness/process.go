@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// Process is a program that runs alongside the test, its output in a file.
+// Process is a program that runs next to the test, with its output in a file.
 type Process struct {
 	Name string
-	Log  string // file with all it printed, runs before included
+	Log  string // file with all output, including earlier runs
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
 }
 
-// Start starts a program. Of the environment it gets everything but settings
-// of OpenTelemetry's and our own, and then env.
+// Start starts a program. Its environment is CleanEnvironment plus env.
 func Start(name, log string, env []string, binary string, args ...string) (*Process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -42,8 +41,7 @@ func Start(name, log string, env []string, binary string, args ...string) (*Proc
 	return p, nil
 }
 
-// CleanEnvironment returns the environment without settings that would reach the
-// programs under test from outside.
+// CleanEnvironment returns the environment without settings of OpenTelemetry and corehour.
 func CleanEnvironment() []string {
 	var kept []string
 	for _, entry := range os.Environ() {
@@ -57,7 +55,7 @@ func CleanEnvironment() []string {
 // Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// CPU returns the CPU time it used, user and system, once it has ended.
+// CPU returns the user and system CPU time of a process that has ended.
 func (p *Process) CPU() time.Duration {
 	if !p.Ended() {
 		return 0
@@ -68,7 +66,7 @@ func (p *Process) CPU() time.Duration {
 // Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Ended reports whether it has ended.
+// Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.done:
@@ -78,7 +76,7 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// ExitCode returns the exit code, -1 while it runs, and when a signal ended it.
+// ExitCode returns the exit code, or -1 while the process runs or if a signal ended it.
 func (p *Process) ExitCode() int {
 	if !p.Ended() {
 		return -1
@@ -89,8 +87,7 @@ func (p *Process) ExitCode() int {
 // Terminate sends SIGTERM and does not wait.
 func (p *Process) Terminate() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 
-// Kill sends SIGKILL, which no process can answer, and waits. Killing a process
-// that has ended is no error.
+// Kill sends SIGKILL and waits. Killing a process that has ended is not an error.
 func (p *Process) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -99,7 +96,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Wait waits until it has ended, with exit code 0 or an error.
+// Wait waits for the end of the process and returns an error unless its exit code is 0.
 func (p *Process) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -112,7 +109,7 @@ func (p *Process) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Stop terminates and waits at most so long; one that does not listen is killed.
+// Stop sends SIGTERM and kills the process if it still runs after patience.
 func (p *Process) Stop(patience time.Duration) error {
 	if err := p.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -126,7 +123,7 @@ func (p *Process) Stop(patience time.Duration) error {
 	return err
 }
 
-// LastLines returns the last n lines it printed, if it printed any.
+// LastLines returns the last n lines of the output.
 func (p *Process) LastLines(n int) string {
 	data, err := os.ReadFile(p.Log)
 	if err != nil {

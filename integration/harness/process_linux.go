@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel end the process when the tests are killed.
+// dieWithParent makes the kernel kill the process when the tests are killed.
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

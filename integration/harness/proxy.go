@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Proxy stands in front of a collector's HTTP endpoint and does harm by plan.
+// Proxy stands in front of a collector's HTTP endpoint and injects faults by a plan.
 type Proxy struct {
 	target string // host:port
 	plan   func(n int) Fault
@@ -28,15 +28,15 @@ type Proxy struct {
 	faults   []error
 }
 
-// Tally counts what the proxy did.
+// Tally counts the actions of a proxy.
 type Tally struct {
 	Forwarded    int // and answered
 	Acknowledged int // by the collector, whether or not the sender learned of it
-	Dropped      int // answers
+	Dropped      int // lost answers
 	Refused      int
 	Swallowed    int
 	Repeated     int
-	Unreachable  int // the collector took no connection
+	Unreachable  int // the collector accepted no connection
 }
 
 // kept is a request that the collector acknowledged.
@@ -51,8 +51,8 @@ const (
 	maxBody = 64 << 20
 )
 
-// NewProxy starts a proxy in front of target, host:port. The plan says what
-// happens to the n-th request, counted from 1.
+// NewProxy starts a proxy in front of target (host:port). plan returns the fault for the n-th
+// request, counted from 1.
 func NewProxy(target string, plan func(n int) Fault) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,8 +81,7 @@ func (p *Proxy) Tally() Tally {
 	return p.tally
 }
 
-// Close ends the proxy; faults of its own, not those of its plan, are
-// returned.
+// Close ends the proxy. It returns the proxy's own errors, not the planned faults.
 func (p *Proxy) Close() error {
 	err := p.server.Close()
 	p.client.CloseIdleConnections()
@@ -107,7 +106,7 @@ func (p *Proxy) count(add func(*Tally)) {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		panic(http.ErrAbortHandler) // the sender broke off
+		panic(http.ErrAbortHandler) // the sender closed the connection
 	}
 	p.mu.Lock()
 	p.requests++
@@ -127,8 +126,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	sent := kept{path: r.URL.Path, header: r.Header.Clone(), body: body}
-	// Not the sender's context: a request on its way arrives even if its sender
-	// has stopped waiting.
+	// Without the sender's context: a request in flight arrives even if its sender has stopped
+	// waiting.
 	answer, err := p.send(context.WithoutCancel(r.Context()), sent)
 	if err != nil {
 		p.count(func(t *Tally) { t.Unreachable++ })
@@ -204,8 +203,8 @@ func (p *Proxy) keep(k kept) {
 	}
 }
 
-// Repeat sends the oldest acknowledged request that is still known again, word
-// for word. The collector has to acknowledge it again.
+// Repeat sends the oldest kept request again, byte for byte, and fails unless the collector
+// acknowledges it again.
 func (p *Proxy) Repeat(ctx context.Context) error {
 	p.mu.Lock()
 	if len(p.kept) == 0 {
@@ -226,7 +225,7 @@ func (p *Proxy) Repeat(ctx context.Context) error {
 	return nil
 }
 
-// RepeatAll sends every acknowledged request that is still known again.
+// RepeatAll sends every kept request again.
 func (p *Proxy) RepeatAll(ctx context.Context) error {
 	p.mu.Lock()
 	n := len(p.kept)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recorder is a collector's endpoint that remembers bodies.
+// recorder is a collector's endpoint that records bodies.
 type recorder struct {
 	mu     sync.Mutex
 	bodies []string

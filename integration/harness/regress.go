@@ -2,7 +2,7 @@ package harness
 
 import "context"
 
-// Findings are what the tests read of `corehour regress`.
+// Findings is the part of `corehour regress --format json` that tests read.
 type Findings struct {
 	Alerts       []Alert `json:"alerts"`
 	CouldNotTell bool    `json:"could_not_tell"`
@@ -19,13 +19,13 @@ type Findings struct {
 	Output Output `json:"-"`
 }
 
-// Verdict is what was found out about one method.
+// Verdict is the verdict on one method.
 type Verdict struct {
 	Class         string   `json:"class"`
 	Method        string   `json:"method"`
 	State         string   `json:"state"`
 	ChangePercent *float64 `json:"change_percent"`
-	// Interval is that of ChangePercent.
+	// Interval is the 95% interval of ChangePercent.
 	Interval     *[2]float64 `json:"interval"`
 	Measured     *Change     `json:"measured_change"`
 	Basis        string      `json:"basis"`
@@ -44,7 +44,7 @@ type Change struct {
 	Interval [2]float64 `json:"interval"`
 }
 
-// Alert is one regression.
+// Alert is one alert.
 type Alert struct {
 	Kind          string  `json:"kind"`
 	Service       string  `json:"service"`

@@ -9,7 +9,7 @@ import (
 	"net/url"
 )
 
-// strategies is an answer in Jaeger's remote sampling protocol.
+// strategies is an answer of Jaeger's remote sampling protocol.
 type strategies struct {
 	Operation struct {
 		Default      float64 `json:"defaultSamplingProbability"`
@@ -22,7 +22,7 @@ type strategies struct {
 	} `json:"operationSampling"`
 }
 
-// Strategies polls as a stock SDK does, and returns the rates by operation.
+// Strategies polls like a stock SDK does, and returns the rates by operation.
 func (c *Collector) Strategies(ctx context.Context, service string) (map[string]float64, error) {
 	answer, err := get(ctx, "http://"+c.Rates+"/sampling?service="+url.QueryEscape(service))
 	if err != nil {

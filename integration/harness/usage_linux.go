@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// CPUOf returns the CPU time of a running process, user and system.
+// CPUOf returns the user and system CPU time of a running process.
 func CPUOf(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(data), ") ") // the name may hold spaces
+	_, rest, _ := strings.Cut(string(data), ") ") // the name can contain spaces
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
@@ -26,8 +26,8 @@ func CPUOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / ticksPerSecond, errors.Join(err1, err2)
 }
 
-// MemoryOf returns the resident memory of a running process in bytes, PeakMemoryOf the
-// most it ever had.
+// MemoryOf returns the resident memory of a running process in bytes. PeakMemoryOf returns its
+// maximum so far.
 func MemoryOf(pid int) (int64, error) { return statusOf(pid, "VmRSS:") }
 
 func PeakMemoryOf(pid int) (int64, error) { return statusOf(pid, "VmHWM:") }

@@ -9,11 +9,11 @@ import (
 
 var errNoUsage = errors.New("what a process uses is read from /proc, which only Linux has")
 
-// CPUOf returns the CPU time of a running process, user and system.
+// CPUOf returns the user and system CPU time of a running process.
 func CPUOf(int) (time.Duration, error) { return 0, errNoUsage }
 
-// MemoryOf returns the resident memory of a running process in bytes, PeakMemoryOf the
-// most it ever had.
+// MemoryOf returns the resident memory of a running process in bytes. PeakMemoryOf returns its
+// maximum so far.
 func MemoryOf(int) (int64, error) { return 0, errNoUsage }
 
 func PeakMemoryOf(int) (int64, error) { return 0, errNoUsage }

@@ -1,4 +1,4 @@
-// Package spangen draws method spans like those of a busy service.
+// Package spangen generates method spans like those of a busy service.
 package spangen
 
 import (
@@ -18,12 +18,12 @@ const (
 	threshold = 0xf3333333333333 // rejects 1 - rate of 2^56
 )
 
-// Method returns the name of the nth method.
+// Method returns the name of the n-th method.
 func Method(n int) string {
 	return fmt.Sprintf("shop/package%d.(*Type%d).Method%d", n%17, n%5, n)
 }
 
-// Call makes a span a measured call, the ith of its batch, of a method drawn.
+// Call makes span a measured call of a random method, the i-th of its batch.
 func Call(span ptrace.Span, r *rand.Rand, i int) {
 	wall := int64(20_000 * math.Exp(r.NormFloat64()))
 	end := time.Now().UnixNano() - int64(i)*1000

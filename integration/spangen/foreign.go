@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// Foreign makes a request of a stock SDK with n spans, in traces of as many each, all of which its
-// sampler kept. Nothing says that.
+// Foreign returns a request of a stock SDK with n spans, in traces of perTrace spans. Its sampler
+// kept all of them, which the spans do not show.
 func Foreign(r *rand.Rand, service string, n, perTrace int) ptrace.Traces {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -35,8 +35,8 @@ func Foreign(r *rand.Rand, service string, n, perTrace int) ptrace.Traces {
 	return td
 }
 
-// Redraw gives the spans of a request other traces, that end now. The first span of each is its
-// root and the parent of the others.
+// Redraw gives the spans of a request new traces that end now. The first span of each is its root
+// and the parent of the others.
 func Redraw(td ptrace.Traces, r *rand.Rand, perTrace int) {
 	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 	now := time.Now().UnixNano()

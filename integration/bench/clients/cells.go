@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ratio is what every sampler of the matrix keeps.
+// ratio is the share that every sampler of the matrix keeps.
 const ratio = 0.25
 
 // matrixCell is one client with one sampler.
@@ -15,31 +15,32 @@ type matrixCell struct {
 	name, family string
 	// served: the sampler asks the collector, whose rate for this operation is ratio.
 	served string
-	// lateRates: questions for rates are answered some time after the first request.
+	// lateRates: requests for rates are answered some time after the first request.
 	lateRates bool
 	// p is the probability of the draw.
 	p float64
-	// mayAssume says why nothing may tell how some calls were sampled. Where it is empty, only calls
-	// of the warm-up may be so: of the first 50 traces of a service.
+	// mayAssume is the reason why the sampling of some calls can be unknown. If it is empty, only
+	// calls of the warm-up, the first 50 traces of a service, can be unknown.
 	mayAssume string
-	// services, of which the first takes the requests of others: it is started before them.
+	// services are the services of the cell. The first one receives the requests of others, so it
+	// is started before them.
 	services []service
 	// once: one process of one version, which counts by its arguments.
 	once bool
 }
 
-// service is what runs in a cell under one name.
+// service is a service of a cell.
 type service struct {
 	name string
-	// bases that rows may have. The first is that of at least leastShare of them.
+	// bases are the allowed bases of rows. At least leastShare of the rows have the first one.
 	bases []string
 	// slower is the method that takes twice as long in the second version.
 	slower string
-	// serves requests of others until it is stopped.
+	// serves: the service serves requests of others until it is stopped.
 	serves bool
-	// command is a process of it.
+	// command returns the command line of a process.
 	command func(p process) command
-	// did is what a process without a report does.
+	// did is the record of a process that writes no report.
 	did map[string]did
 }
 
@@ -66,8 +67,9 @@ const (
 	jvRender = "Client.render"
 )
 
-// estimated are rows by trace ids. The others follow a root that says its probability, which a
-// span that left before it cannot: it has the estimate.
+// estimated are rows whose probability is estimated from trace ids. The others follow a root that
+// states its probability. A span that left before its root cannot follow it: its probability is
+// estimated.
 var (
 	estimated = []string{"estimated"}
 	served    = []string{"served", "inherited", "estimated"}
@@ -77,7 +79,7 @@ var (
 	legacy    = []string{"legacy"}
 )
 
-// matrix lists the cells.
+// matrix returns the cells.
 func matrix(c clients) []matrixCell {
 	one := func(name, family string, s service) matrixCell {
 		return matrixCell{name: name, family: family, p: ratio, services: []service{s}}
@@ -148,7 +150,8 @@ func matrix(c clients) []matrixCell {
 
 func millis(n int) string { return fmt.Sprintf("%dms", n) }
 
-// goProcess returns the command of gotel. An empty --rates or --own stands for the collector's.
+// goProcess returns the command of gotel. An empty --rates or --own stands for the collector's
+// address.
 func (c clients) goProcess(flags ...string) func(process) command {
 	return func(p process) command {
 		args := append([]string{
@@ -190,7 +193,7 @@ func (c clients) nodeProcess(flags ...string) func(process) command {
 	}
 }
 
-// environment returns the variables that configure the SDKs that a program does not configure itself.
+// environment returns the variables for SDKs that the program does not configure itself.
 func environment(p process, more ...string) []string {
 	return append([]string{
 		"OTEL_SERVICE_NAME=" + p.service,
@@ -238,7 +241,7 @@ func (c clients) javaProcess(sampler, argument string) func(process) command {
 	}
 }
 
-// generator returns the service telemetrygen, which makes as many traces as its flags say, as fast as it can.
+// generator returns the service telemetrygen, which creates a number of traces as fast as it can.
 func (c clients) generator(name string, traces int) service {
 	calls := did{Calls: int64(traces)}
 	return service{
@@ -249,7 +252,7 @@ func (c clients) generator(name string, traces int) service {
 				"traces", "--otlp-insecure", "--otlp-endpoint", p.grpc, "--service", p.service,
 				"--otlp-attributes", fmt.Sprintf("service.version=%q", p.version),
 				"--traces", strconv.Itoa(traces), "--rate", "0", "--child-spans", "1",
-				"--batch=false", // in batches it drops what its queue has no room for, and does not count that
+				"--batch=false", // in batches it drops spans that its queue has no room for, and does not count them
 			}}
 		},
 	}

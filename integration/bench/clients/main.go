@@ -1,14 +1,14 @@
-// Command clients runs stock OpenTelemetry clients of several languages and samplers against
-// the real collector, and compares what `corehour` says of them with what they count themselves.
+// Command clients runs stock OpenTelemetry clients of several languages and samplers against the
+// real collector, and compares corehour's figures with the clients' own counts.
 //
 //	clients --bin ../bin --out ../build/bench --families go,node,python
 //
 // Each cell of the matrix (cells.go) is a client with a sampler that keeps a quarter of the traces.
 // It runs as two versions at the same time, three processes each. In the second version one method
 // takes twice as long. Calls must be within four standard errors of the client's own counters, rows
-// must say by what their probability is known, and `corehour regress` must raise that method and
-// nothing else. Then it sends a million traces a minute, and looks at the receiver's table of traces. It
-// fails where one of these does not hold, and where a cell could not run.
+// must have the basis of their probability, and `corehour regress` must raise that method and
+// nothing else. Then it sends a million traces a minute and reads the size of the receiver's table
+// of traces. It fails where one of these does not hold, and where a cell could not run.
 package main
 
 import (
@@ -28,8 +28,7 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// assumedGoal is the largest share of all calls, in percent, of which nothing may say how they were
-// sampled.
+// assumedGoal is the largest share of all calls, in percent, whose sampling can be unknown.
 const assumedGoal = 5
 
 func main() {
@@ -48,7 +47,7 @@ func main() {
 	}
 }
 
-// outcome is what came of a cell.
+// outcome is the result of a cell.
 type outcome struct {
 	scores []score
 	err    error // why it did not run
@@ -106,7 +105,8 @@ func runBenchmark(ctx context.Context, bin, out string, families []string, durat
 	return report(out, chosen, outcomes, table)
 }
 
-// report prints and writes the figures. It fails if one misses its goal, and then says what was wrong.
+// report prints and writes the figures. If one misses its goal, it returns an error with the
+// reasons.
 func report(out string, cells []matrixCell, outcomes []outcome, table *traceTable) error {
 	r := figures.New("clients")
 	var calls, assumed float64
@@ -139,7 +139,8 @@ type clients struct {
 	jars, classes       string
 }
 
-// prepare builds and installs the clients of some families, and returns why some cannot run.
+// prepare builds and installs the clients of some families. faults holds the reasons why some
+// cannot run.
 func prepare(dir string, families []string) (c clients, faults map[string]error) {
 	faults = map[string]error{}
 	root, err := filepath.Abs("clients")

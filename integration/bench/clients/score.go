@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// sigmas is how many standard errors calls may be off.
+	// sigmas is the largest accepted error of calls in standard errors.
 	sigmas = 4
-	// least is the standard error where nothing is drawn, so that one call too few is beyond it.
+	// least is the standard error where nothing is drawn, so that one missing call exceeds the
+	// bound.
 	least = 0.2
-	// leastShare of the rows, in percent, have the basis that the design names first. Of two services
-	// many spans arrive before their root does.
+	// leastShare of the rows, in percent, have the basis that the design names first. For two
+	// services many spans arrive before their root.
 	leastShare = 10
 )
 
-// score is what came of one service of a cell.
+// score is the result of one service of a cell.
 type score struct {
 	name, service          string
 	calls, truth           float64 // of both versions
 	worst                  float64 // error of a method, in standard errors
 	basis                  string
-	rows, byBasis          int64   // of both versions, all and by that basis
+	rows, byBasis          int64   // of both versions: all, and those with the first basis
 	otherBasis             int64   // rows
 	found, others          int     // alerts
-	evidence               float64 // of the slower method, in times of what it needs; 0 = no number
+	evidence               float64 // of the slower method, relative to the needed evidence; 0 = no number
 	judged                 bool    // by regress
 	allCalls, assumedCalls float64
 	wrong                  []string
@@ -55,7 +56,7 @@ func (s *score) addFigures(r *figures.Run) {
 	}
 }
 
-// row is what is stored of a method, by what its probability is known by.
+// row is a stored method by basis of its probability.
 type row struct {
 	Version string  `json:"version"`
 	Method  string  `json:"name"`
@@ -83,7 +84,7 @@ func (s *stage) judge(ctx context.Context, of service) (score, error) {
 	return result, err
 }
 
-// compare compares calls with what the client counted, and looks at each basis.
+// compare compares calls with the client's own counts, and checks each basis.
 func (s *stage) compare(result *score, of service, rows []row) {
 	type sums struct{ rows, calls float64 }
 	all, assumed, exact := map[key]sums{}, map[key]sums{}, map[key]bool{}
@@ -120,11 +121,11 @@ func (s *stage) compare(result *score, of service, rows []row) {
 		}
 		truth := float64(d.Calls)
 		result.allCalls += truth
-		if of := all[k]; of.rows > 0 { // by rows, where calls are at least that many
+		if of := all[k]; of.rows > 0 { // by rows, where there are at least as many calls
 			result.assumedCalls += truth * max(assumed[k].rows/of.rows, assumed[k].calls/of.calls)
 		}
 		if k.version == warm {
-			continue // of its first 50 traces calls are at least that many
+			continue // of its first 50 traces there are at least as many calls
 		}
 		result.calls, result.truth = result.calls+all[k].calls, result.truth+truth
 		drawn := truth * (1 - s.p) / s.p // variance
@@ -139,7 +140,7 @@ func (s *stage) compare(result *score, of service, rows []row) {
 	}
 }
 
-// regress runs corehour regress: which method became slower.
+// regress runs corehour regress and records which method it raised.
 func (s *stage) regress(ctx context.Context, result *score, of service, c harness.Command) error {
 	found, err := c.Regress(ctx, "--service", of.name, "--base", before, "--head", after, "--metric", "wall", "--slot", "1s", "--warm-up", "0s")
 	if err != nil {

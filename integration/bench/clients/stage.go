@@ -16,37 +16,38 @@ import (
 )
 
 const (
-	// instances of each version: fewer processes do not suffice for a verdict.
+	// instances is the number of processes of each version: fewer do not suffice for a verdict.
 	instances = 3
 	workers   = 4
-	// warmUp is long enough for 50 kept traces, from which on trace ids show a ratio.
+	// warmUp is long enough for 50 kept traces. After these the trace ids show a ratio.
 	warmUp = 4 * time.Second
-	// patience is how long programs may take to start and to end.
+	// patience is the longest that programs may take to start and to end.
 	patience = 5 * time.Minute
 )
 
-// Versions. The warm-up has its own, so that its calls are judged apart.
+// Versions. The warm-up has its own, so that its calls are compared separately.
 const (
 	warm   = "0.9"
 	before = "1.0"
 	after  = "1.1"
 )
 
-// config keeps all that clients send, with exceptions. Rates of roots are what the collector serves.
+// config keeps all spans of clients, with exceptions. Rates of roots are those that the collector
+// serves.
 const config = `
 receivers: {method_spans: {assumed_rates: {generated: 1}}}
 processors: {adaptive_sampler: {methods_file: %q, interval: 1s}}
 extensions: {sampling_rates: {grpc: {endpoint: %q}}}
 `
 
-// methods has one rate of roots from the start: after another one was served, the next 500 traces show
-// no ratio. The collector thins nothing else.
+// methods has one rate of roots from the start: after a change of the served rate the next 500
+// traces show no ratio. The collector thins nothing else.
 var methods = fmt.Sprintf(`{"version": 1, "defaults": {"rate": %v}, "methods": [
 	{"match": "billing/orders.total", "rate": 1}, {"match": "billing/orders.check*", "rate": 1}, {"match": "go.opentelemetry.io/*", "rate": 1},
 	{"match": "storefront/store*", "rate": 1}, {"match": "storefront/pages*", "rate": 1},
 	{"match": "Client.load", "rate": 1}, {"match": "Client.render", "rate": 1}, {"match": "telemetrygen.*", "rate": 1}]}`, ratio)
 
-// stage is where a cell runs.
+// stage runs a cell.
 type stage struct {
 	matrixCell
 	bin, dir  string
@@ -54,18 +55,18 @@ type stage struct {
 	collector *harness.Collector
 	ratesGRPC string
 	did       map[key]did
-	begun     func() // to be called when the clients have begun, if it is not nil
+	begun     func() // called when the clients have begun, unless nil
 }
 
 // key names a method of a version.
 type key struct{ service, version, method string }
 
-// did is what a client counted of one method.
+// did is a client's own record of one method.
 type did struct {
 	Calls int64 `json:"calls"`
 }
 
-// play runs the clients of a cell and scores what came of them.
+// play runs the clients of a cell and scores the results.
 func (s *stage) play(ctx context.Context) ([]score, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -132,8 +133,8 @@ func (s *stage) runOnce(ctx context.Context) error {
 	return nil
 }
 
-// runVersions runs a process alone, from which the collector learns what operations and ratios
-// there are, and then two versions at the same time.
+// runVersions runs one process alone, from which the collector learns the operations and ratios,
+// and then two versions at the same time.
 func (s *stage) runVersions(ctx context.Context) error {
 	if err := s.runTogether(ctx, warmUp, map[string]int{warm: 1}, s.collector.Rates); err != nil {
 		return err
@@ -158,14 +159,14 @@ func (s *stage) runVersions(ctx context.Context) error {
 	return s.runTogether(ctx, s.duration, map[string]int{before: instances, after: instances}, rates)
 }
 
-// runTogether runs processes of versions, which begin at the same time.
+// runTogether runs processes of versions that begin at the same time.
 func (s *stage) runTogether(ctx context.Context, duration time.Duration, versions map[string]int, rates string) error {
 	var calls []string
 	var servers, senders []*harness.Process
 	reports := map[string]key{}
 	defer func() {
 		for _, p := range append(servers, senders...) {
-			_ = p.Kill() // those that an error left; the others have ended
+			_ = p.Kill() // those left by an error; the others have ended
 		}
 	}()
 	var name string // of the last version: the file to wait for
@@ -260,7 +261,7 @@ func wait(ctx context.Context, processes ...*harness.Process) error {
 	return nil
 }
 
-// read adds up what the clients counted.
+// read adds up the clients' own counts.
 func (s *stage) read(reports map[string]key) error {
 	for report, of := range reports {
 		text, err := os.ReadFile(report)
@@ -280,10 +281,10 @@ func (s *stage) read(reports map[string]key) error {
 	return nil
 }
 
-// lateBy is how long new processes make requests before they get a rate.
+// lateBy is how long new processes send requests before they get a rate.
 const lateBy = 1500 * time.Millisecond
 
-// late stands in front of the rates and holds questions until it is opened.
+// late is a proxy of the rates that holds requests until it is opened.
 type late struct {
 	*httptest.Server
 	opened chan struct{}
@@ -304,5 +305,5 @@ func newLate(target string) *late {
 
 func (l *late) address() string { return l.Listener.Addr().String() }
 
-// open answers the questions from a moment on.
+// open answers the held requests after lateBy.
 func (l *late) open() { time.AfterFunc(lateBy, func() { close(l.opened) }) }

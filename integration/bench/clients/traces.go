@@ -21,11 +21,12 @@ const (
 	tracesPerMinute = 1_000_000
 	// tracesFor is long enough for the table to overflow twice.
 	tracesFor = 30 * time.Second
-	// mostTraces is what docs/reference/bounds.md says of the table, which TestTracesAreBounded measures in bytes.
+	// mostTraces is the table's bound in docs/reference/bounds.md. TestTracesAreBounded measures it
+	// in bytes.
 	mostTraces = 2 * 131072
 )
 
-// traceTable is what became of the receiver's table of traces.
+// traceTable holds figures of the receiver's table of traces.
 type traceTable struct{ sent, most, left, forgotten float64 }
 
 func (t *traceTable) addFigures(r *figures.Run) {
@@ -38,7 +39,7 @@ func fillTraces(ctx context.Context, bin, dir string) (*traceTable, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	// The table is the receiver's: what is stored is of no interest here.
+	// Only the receiver's table matters, not the stored rows.
 	c, err := harness.NewCollector(filepath.Join(bin, harness.CollectorBinary), dir, "", "processors: {adaptive_sampler: {default_rate: 0.001}}")
 	if err != nil {
 		return nil, err

@@ -22,18 +22,18 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// attack is what one host does to the collector meanwhile.
+// attack is the load of one hostile host.
 type attack struct {
 	services int
 	end      time.Time
 
-	flooded  float64 // measurements a second that were accepted
+	flooded  float64 // accepted measurements per second
 	requests atomic.Int64
 	refused  atomic.Int64
 	limited  atomic.Int64 // spans that the memory limiter refused
 }
 
-// attackInAllWays attacks in all ways at once, once, or as long as the victims send.
+// attackInAllWays runs all attacks at once: once each, or as long as the victims send.
 func (a *attack) attackInAllWays(ctx context.Context, c *harness.Collector) error {
 	connection, err := clientFrom(attackerAddress, c.GRPC)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *attack) attackInAllWays(ctx context.Context, c *harness.Collector) erro
 	client, web := ptraceotlp.NewGRPCClient(connection), httpFrom(attackerAddress)
 	defer web.CloseIdleConnections()
 
-	// What ends is done to its end, whenever the victims are done.
+	// Finite attacks run to their end, even after the victims are done.
 	once := context.WithoutCancel(ctx)
 	return together(
 		func() error { return a.bombs(once, c, web) },
@@ -65,8 +65,8 @@ func together(all ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// export sends a request. Of one that the memory limiter refuses, valid spans are counted: the
-// receiver has taken out the others before, by reasons of its own.
+// export sends a request. For a request that the memory limiter refuses, it counts the valid spans:
+// the receiver has dropped the others earlier, for its own reasons.
 func (a *attack) export(ctx context.Context, client ptraceotlp.GRPCClient, td ptrace.Traces, valid int) (ok bool) {
 	a.requests.Add(1)
 	_, err := client.Export(ctx, ptraceotlp.NewExportRequestFromTraces(td))
@@ -96,7 +96,7 @@ func (a *attack) do(web *http.Client, request *http.Request) error {
 	return nil
 }
 
-// bombs sends requests of some kilobytes that take up to a gigabyte and a half when they are decoded.
+// bombs sends requests of some kilobytes that take up to 1.5 GB when they are decoded.
 func (a *attack) bombs(ctx context.Context, c *harness.Collector, web *http.Client) error {
 	var all []func() error
 	for n := range 64 {
@@ -143,8 +143,8 @@ func (a *attack) halfSent(ctx context.Context, c *harness.Collector) error {
 	return nil
 }
 
-// forge sends the batch numbers of a process before it does. It sends again what the memory limiter
-// refuses: forged numbers that never arrive prove nothing.
+// forge sends the batch numbers of a process before that process does. It retries requests that the
+// memory limiter refuses: forged numbers that never arrive prove nothing.
 func (a *attack) forge(ctx context.Context, c *harness.Collector) error {
 	connection, err := clientFrom(attackerAddress, c.GRPC)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *attack) forge(ctx context.Context, c *harness.Collector) error {
 }
 
 // flood sends measurements of 60,000 invented methods, 100 times as many as the sampler keeps. The
-// memory limiter refuses a part of them.
+// memory limiter refuses some of them.
 func (a *attack) flood(ctx context.Context, client ptraceotlp.GRPCClient) error {
 	const each, services, methods = 2000, 20, 3000
 	began, sent, accepted := time.Now(), 0, 0
@@ -194,8 +194,8 @@ func (a *attack) flood(ctx context.Context, client ptraceotlp.GRPCClient) error 
 	return nil
 }
 
-// invent sends services and methods that do not exist, one with the name of the victim, some as if they ran on the host of the
-// victims, with its methods.
+// invent sends services and methods that do not exist. One has the name of the victim; some claim
+// the host of the victims, with their methods.
 func (a *attack) invent(ctx context.Context, client ptraceotlp.GRPCClient) error {
 	const perRequest = 500
 	for from := 0; from < a.services; from += perRequest {

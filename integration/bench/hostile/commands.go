@@ -42,11 +42,12 @@ func commandLines(end time.Time) (lines []commandLine) {
 	return lines
 }
 
-// notOfService is what is no figure of the service: when a report was made, and what check says of
-// the warehouse as a whole.
+// notOfService matches text that does not belong to the service: the time of a report, and the
+// figures of check about the whole warehouse.
 var notOfService = regexp.MustCompile(`(?m)"(made|raised_at)": "[^"]*"|(made|raised) [0-9-]+[ T][0-9:]+( UTC|Z)|, [0-9hms.]+ ago|^schema version .*$|^ *"(generation|files|rows|freshness_p99_seconds)": .*$`)
 
-// longNumber has more digits than sums of the same numbers in another order agree in.
+// longNumber matches numbers with more digits than sums of the same numbers in different order have
+// in common.
 var longNumber = regexp.MustCompile(`-?[0-9]+\.[0-9]{6,}(e-?[0-9]+)?`)
 
 func rounded(number string) string {
@@ -57,7 +58,7 @@ func rounded(number string) string {
 	return strconv.FormatFloat(v, 'g', 10, 64)
 }
 
-// askOfAll runs the commands for everything that is stored, as a terminal shows it.
+// askOfAll runs the commands for all stored services, as printed on a terminal.
 func (p *played) askOfAll(ctx context.Context, command harness.Command, end time.Time) error {
 	for _, name := range []string{"cost", "regress", "drift", "check", "report"} {
 		began := time.Now()
@@ -74,7 +75,7 @@ func (p *played) askOfAll(ctx context.Context, command harness.Command, end time
 	return nil
 }
 
-// ask runs the commands.
+// ask runs the commands of the service.
 func (p *played) ask(ctx context.Context, command harness.Command, end time.Time) error {
 	p.printed = map[string]string{}
 	for _, line := range commandLines(end) {
@@ -123,7 +124,7 @@ func (p *played) ask(ctx context.Context, command harness.Command, end time.Time
 	return nil
 }
 
-// firstDifference returns where two texts differ first.
+// firstDifference returns the first line in which two texts differ.
 func firstDifference(a, b string) string {
 	linesA, linesB := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i, line := range linesA {

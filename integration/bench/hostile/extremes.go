@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// spanAttributes, scopeAttributes and resourceAttributes are all that anything reads.
+// spanAttributes, scopeAttributes and resourceAttributes are all attributes that corehour reads.
 var (
 	spanAttributes = strings.Fields(`corehour.kind code.function.name code.namespace code.function code.file.path code.line.number corehour.signature
 		corehour.cpu.time corehour.cpu.state corehour.p corehour.cpu.p corehour.stratum corehour.caller corehour.stack
@@ -59,7 +59,7 @@ var extremeValues = []func(pcommon.Value){
 
 var extremeTimes = []pcommon.Timestamp{0, 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64}
 
-// extremes puts each extreme value into each attribute of each kind of span, alone.
+// extremes puts each extreme value into each attribute of each kind of span, one at a time.
 func (a *attack) extremes(ctx context.Context, client ptraceotlp.GRPCClient) error {
 	n := 0
 	td := ptrace.NewTraces()
@@ -101,7 +101,7 @@ func (a *attack) extremes(ctx context.Context, client ptraceotlp.GRPCClient) err
 	return nil
 }
 
-// ordinary returns a span of the kind with nothing wrong; "" is one of a stock SDK.
+// ordinary appends a valid span of the kind; "" is a span of a stock SDK.
 func (a *attack) ordinary(spans ptrace.SpanSlice, kind string, id uint64) ptrace.Span {
 	from := a.end.Add(-5 * time.Minute)
 	switch kind {

@@ -1,13 +1,13 @@
 // Command hostile attacks a real collector from another address while two services send, and
-// compares what the commands say of them with what they say where nobody attacks.
+// compares the output of the commands with their output without an attack.
 //
 //	hostile --bin ../bin --out ../build/bench
 //
 // The attackers send requests that would take gigabytes, bodies that never end, extreme values in
-// every attribute of every kind of span, batch numbers of a process that is not theirs, invented
-// services and methods, measurements far beyond what is kept, and questions for rates. What a
-// command prints of a service is to be the same to the last byte, no call is to be missing, and the
-// collector is to live within its memory.
+// every attribute of every kind of span, forged batch numbers of another process, invented services
+// and methods, many more measurements than are kept, and requests for rates. The output about a
+// service must be identical to the last byte, no call may be missing, and the collector must stay
+// within its memory.
 package main
 
 import (
@@ -27,13 +27,13 @@ import (
 const (
 	memoryLimit = 512 // MiB, of the memory limiter
 	decoding    = 256 // MiB, limits::decoding_mib
-	margin      = 128 // MiB, for what is neither: stacks, buffers of connections, the program
+	margin      = 128 // MiB, for everything else: stacks, buffers of connections, the program
 
-	totalRecords = 300 // a second that the sampler keeps of all
+	totalRecords = 300 // records per second that the sampler keeps in total
 )
 
-// settings are those of the shipped configuration, but that the collector flushes sooner, and that
-// one method of a stock SDK has a rate.
+// settings are those of the shipped configuration, except that the collector flushes sooner and
+// that one method of a stock SDK has a rate.
 const settings = `
 processors:
   memory_limiter: {check_interval: 1s, limit_mib: %d, spike_limit_mib: 128}
@@ -120,7 +120,7 @@ func runBenchmark(ctx context.Context, bin, out string, services int, strict boo
 	return err
 }
 
-// played is what came of a play.
+// played is the result of a play.
 type played struct {
 	printed    map[string]string // by command line
 	calls      float64           // of the victim
@@ -136,7 +136,7 @@ type played struct {
 	slowest    float64 // seconds of one
 }
 
-// play has the victims send, and the attackers if there are any, and asks the commands.
+// play runs the victims, and the attackers if there are any, and then the commands.
 func play(ctx context.Context, bin, dir string, end time.Time, attack *attack) (played, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return played{}, err

@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// Where who sends from.
+// Addresses of the senders.
 const (
 	victimAddress   = "127.0.0.1"
 	attackerAddress = "127.0.0.2"
@@ -25,7 +25,7 @@ const (
 
 const (
 	minutes         = 14
-	recordsEach     = 4 // a minute and process: below what the sampler keeps of anybody
+	recordsEach     = 4 // per minute and process: fewer than the sampler keeps of any sender
 	forgedCalls     = 300
 	stockSpans      = 200
 	victimNamespace = "store"
@@ -48,7 +48,7 @@ func httpFrom(address string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, to string) (net.Conn, error) { return dial(ctx, to) }}, Timeout: time.Minute}
 }
 
-// sendVictims has the services send: the same requests in every play.
+// sendVictims runs the services: they send the same requests in every play.
 func sendVictims(ctx context.Context, c *harness.Collector, end time.Time, attack *attack) error {
 	connection, err := clientFrom(victimAddress, c.GRPC)
 	if err != nil {
@@ -87,7 +87,7 @@ func sendVictims(ctx context.Context, c *harness.Collector, end time.Time, attac
 	return sendStock(ctx, client, r, "1.0", stockSpans)
 }
 
-// export repeats what the collector has no room for, as SDKs do.
+// export retries requests that the collector has no room for, as SDKs do.
 func export(ctx context.Context, client ptraceotlp.GRPCClient, td ptrace.Traces) (err error) {
 	for range 20 {
 		if _, err = client.Export(ctx, ptraceotlp.NewExportRequestFromTraces(td)); err == nil {
@@ -157,8 +157,8 @@ func addProcess(spans ptrace.SpanSlice, id uint64, start, end time.Time, cpu tim
 	span.Attributes().PutBool("corehour.process.final", final)
 }
 
-// shopRequest returns a minute of one of four processes, of which two have a version whose Total costs
-// half as much again.
+// shopRequest returns a minute of one of four processes. Two of them have a version whose Total
+// costs half as much again.
 func shopRequest(r *rand.Rand, end time.Time, minute, process int, seq, total map[string]int64) ptrace.Traces {
 	methods := []string{"shop/cart.(*Cart).Total", "shop/price.Lookup", "shop/stock.Reserve", "shop/web.Handler.Pay"}
 	from := end.Add(time.Duration(minute-minutes) * time.Minute)
@@ -197,7 +197,7 @@ func shopRequest(r *rand.Rand, end time.Time, minute, process int, seq, total ma
 	return td
 }
 
-// billingRequest returns one of the process whose numbers are forged.
+// billingRequest returns a request of the process whose numbers are forged.
 func billingRequest(end time.Time, seq, calls int64) ptrace.Traces {
 	td, spans := newRequest(forgedVictim, "1.0", "pod-0", "victim-host", end.Add(-time.Hour), seq, seq*calls)
 	from := end.Add(time.Duration(seq-30) * time.Minute)

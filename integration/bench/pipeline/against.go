@@ -14,11 +14,11 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// againstGoal is how much more CPU than another commit a collector may take.
+// againstGoal is the highest accepted ratio of CPU to that of another commit's collector.
 const againstGoal = 1.03
 
-// runAgainst measures two collectors in turn. Ratios are of the runs of one round, which begin with
-// either in turn, so that what changes on the machine is the same for both.
+// runAgainst measures two collectors in alternating order. Ratios are within a round, so changes of
+// the machine affect both.
 func runAgainst(ctx context.Context, other, bin, out string, spans, perSecond, rounds int) error {
 	if rounds < 3 {
 		return fmt.Errorf("--rounds must be at least 3 with --against, found %d", rounds)

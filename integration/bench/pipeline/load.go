@@ -19,8 +19,8 @@ const (
 	spansPerTrace = 5 // of a stock SDK
 )
 
-// batch returns a request as our SDK sends it: 1,000 measurements of 8 attributes.
-// Stock and own collector receive the very same bytes but for the number.
+// batch returns a request like our SDK's: 1,000 measurements of 8 attributes. The stock collector
+// and ours receive the same bytes except for the batch number.
 func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -44,8 +44,8 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 	return ptraceotlp.NewExportRequestFromTraces(td)
 }
 
-// send sends spans in batches, each acknowledged before the next, at a rate that
-// leaves a collector time to write: a full queue would aggregate what is to be measured.
+// send sends spans in batches, each acknowledged before the next, at a rate that leaves the
+// collector time to write: a full queue would aggregate them.
 func send(ctx context.Context, endpoint string, spans, perSecond int, foreign bool) error {
 	connection, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -55,7 +55,7 @@ func send(ctx context.Context, endpoint string, spans, perSecond int, foreign bo
 	client := ptraceotlp.NewGRPCClient(connection)
 
 	r := rand.New(rand.NewPCG(1, 2))
-	// A pool of requests is enough; each travels with a number of its own.
+	// A pool of requests is enough; each is sent with its own number.
 	pool := make([]ptraceotlp.ExportRequest, 20)
 	for i := range pool {
 		if foreign {

@@ -1,13 +1,12 @@
-// Command pipeline measures what the collector costs: CPU seconds per
-// million spans received, of our whole pipeline with everything kept and of a
-// stock receiver in front of nothing, in turn in one run, by the kernel's
-// accounting of each process.
+// Command pipeline measures the collector's CPU seconds per million received spans: of our whole
+// pipeline, which keeps everything, and of a stock receiver that drops everything. They alternate
+// in one run; the kernel accounts for each process.
 //
 //	pipeline --bin ../bin --out ../build/bench --spans 1000000 --rounds 3
 //
 // With --against it compares our pipeline with the collector of another commit instead.
 //
-// Only the ratio means something on another machine.
+// Only the ratio is comparable between machines.
 package main
 
 import (

@@ -14,15 +14,15 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// usage is what one collector used for the spans it was sent.
+// usage is the CPU and memory that one collector used for its spans.
 type usage struct {
-	cpuPerMillion float64 // seconds, from ready to ended, what it wrote at the end included
+	cpuPerMillion float64 // seconds, from ready to ended, including the final write
 	peakBytes     int64
 	bytesPerRow   float64
 	stored        float64 // rows per span sent
 }
 
-// The configurations; ENDPOINT, HEALTH and WAREHOUSE are filled in.
+// The configurations have placeholders ENDPOINT, HEALTH and WAREHOUSE.
 const stockConfig = `
 receivers: {otlp: {protocols: {grpc: {endpoint: "ENDPOINT"}}}}
 exporters: {nop: {}}
@@ -33,7 +33,7 @@ service:
   pipelines: {traces: {receivers: [otlp], exporters: [nop]}}
 `
 
-// ourConfig is config/collector.yaml without its memory limiter, and with a price.
+// ourConfig is config/collector.yaml without its memory limiter and with a price.
 const ourConfig = `
 receivers: {method_spans: {protocols: {grpc: {endpoint: "ENDPOINT"}}}}
 processors:
@@ -50,7 +50,7 @@ service:
 // withoutPreviews is our configuration without previews and metrics of dollars.
 const withoutPreviews = "no previews"
 
-// either is our configuration, for collectors of which only the CPU is of interest.
+// either is our configuration, for collectors of which only the CPU matters.
 const either = "either"
 
 func measure(ctx context.Context, binary, which, dir string, spans, perSecond int, foreign bool) (usage, error) {
@@ -93,7 +93,7 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	return u, nil
 }
 
-// load sends the spans, lets the collector end and tells what it used for them.
+// load sends the spans, stops the collector and returns its usage.
 func load(ctx context.Context, collector *harness.Process, endpoint, health string, spans, perSecond int, foreign bool) (usage, error) {
 	err := harness.Await(ctx, 3*time.Minute, "the collector is ready", func(context.Context) (bool, error) {
 		answer, err := http.Get("http://" + health)
@@ -122,7 +122,7 @@ func load(ctx context.Context, collector *harness.Process, endpoint, health stri
 	return usage{cpuPerMillion: (collector.CPU() - before).Seconds() / float64(spans) * 1e6, peakBytes: peak}, nil
 }
 
-// stored returns how many rows the command reports, and how many bytes are on the disk.
+// stored returns the number of rows and of bytes in the warehouse.
 func stored(ctx context.Context, bin, warehouse string) (rows, bytes int64, err error) {
 	var counted []struct{ N int64 }
 	command := harness.Command{Binary: filepath.Join(bin, harness.CommandBinary), Warehouse: warehouse}

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// metrics are what benchmarks print, by their name and the metric's unit.
+// metrics are the results of Go benchmarks, by benchmark name and unit.
 type metrics map[string]map[string]float64
 
-// bench runs the benchmarks of a package of the repository.
+// bench runs the benchmarks of a package.
 func bench(ctx context.Context, root, pkg, pattern string, times int) (metrics, error) {
 	command := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", strconv.Itoa(times)+"x", "-timeout", "30m", pkg)
 	command.Dir = root

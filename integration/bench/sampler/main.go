@@ -1,11 +1,11 @@
-// Command sampler measures what the adaptive sampler costs: CPU seconds per
-// million spans with the strategy budget, next to the stock probabilistic sampler in
-// the same run, and memory when ten million methods are offered.
+// Command sampler measures the adaptive sampler: CPU seconds per million spans with the strategy
+// budget, next to the stock probabilistic sampler in the same run, and memory when ten million
+// methods are offered.
 //
 //	sampler --root .. --out ../build/bench --rounds 5
 //
-// It runs the Go benchmarks of the processor, which put the two in turn, and reads
-// what they print. Only the ratio means something on another machine.
+// It runs the Go benchmarks of the processor, which alternate the two samplers, and parses their
+// output. Only the ratio is comparable between machines.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	cpuGoal   = 0.5 // of the stock sampler's
+	cpuGoal   = 0.5 // as a share of the stock sampler's
 	processor = "./processor/adaptivesampler"
 )
 
@@ -52,8 +52,8 @@ func runBenchmark(ctx context.Context, root, out string, rounds int) error {
 	return errors.Join(report.Print(os.Stdout), report.Write(out))
 }
 
-// addCPU compares the samplers where all is kept, which is the rule once SDKs have
-// their rates, and where nine tenths are thinned.
+// addCPU compares the samplers where all spans are kept, the usual case once SDKs have their rates,
+// and where nine tenths are dropped.
 func addCPU(ctx context.Context, report *figures.Run, root string, rounds int) error {
 	found, err := bench(ctx, root, processor, "^BenchmarkBudgetBesidePeer$", rounds)
 	if err != nil {
@@ -72,8 +72,8 @@ func addCPU(ctx context.Context, report *figures.Run, root string, rounds int) e
 	return nil
 }
 
-// addMemory reports how much memory 100,000 methods of each of 100 services take at the default
-// bound, and what a method takes at ten times that.
+// addMemory reports the memory of 100,000 methods of each of 100 services at the default bound, and
+// the memory per method at ten times that bound.
 func addMemory(ctx context.Context, report *figures.Run, root string) error {
 	found, err := bench(ctx, root, processor, "^BenchmarkMemory$", 1)
 	if err != nil {

@@ -19,22 +19,21 @@ const (
 	processes   = 64 // each with at most one request in flight
 	connections = 4
 	attempt     = 10 * time.Second
-	// patience is how long the processes may go on with what was refused once no
-	// more is offered.
+	// patience is the longest that processes retry refused requests after the load has ended.
 	patience = 2 * time.Minute
 )
 
-// sentCounts is what was offered and what became of it.
+// sentCounts counts the offered measurements by outcome.
 type sentCounts struct {
-	measured, calls  int64 // of the requests that were accepted
+	measured, calls  int64 // of the accepted requests
 	heldBack         int64 // measurements
 	refused, unknown int64 // requests
 }
 
 func (t *sentCounts) offered() int64 { return t.measured + t.heldBack }
 
-// offer sends measurements at a rate, as many as the processes can carry, until the
-// time is over and all that was sent is accepted.
+// offer sends measurements at a rate, at most as many as the processes can carry, until the time is
+// over and every request is accepted.
 func offer(ctx context.Context, address string, perSecond int, length time.Duration) (sentCounts, error) {
 	var clients []ptraceotlp.GRPCClient
 	for range connections {
@@ -93,8 +92,8 @@ func (p *process) sendRequests(ctx context.Context, due <-chan struct{}) error {
 	return p.send(ctx, p.next(true))
 }
 
-// send retries a request until it is accepted. The collector recognises a retry of
-// one whose answer was lost by its number.
+// send retries a request until it is accepted. The collector recognises a retry of an accepted
+// request by its number.
 func (p *process) send(ctx context.Context, request ptraceotlp.ExportRequest) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		try, cancel := context.WithTimeout(ctx, attempt)

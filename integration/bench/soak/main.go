@@ -1,14 +1,13 @@
-// Command soak offers a real collector twice the load that one core can take, for
-// minutes, and watches its memory.
+// Command soak offers a real collector twice the load that one core can take, for minutes, and
+// records its memory.
 //
 //	soak --bin ../bin --out ../build/bench --for 10m
 //
-// First it finds out what one core can take: the CPU that the collector uses per
-// measurement. Then a new collector, held to one core, is offered twice that by
-// processes that retry refused requests until they are accepted, as SDKs do, and let
-// go what no process is free to carry. At the end the collector has written all it
-// took; what was sent must be what is stored and what is counted as lost, and
-// `corehour check` must find no missing calls.
+// First it measures the collector's CPU per measurement. Then a new collector, limited to one core,
+// is offered twice the load of one core by processes that retry refused requests until they are
+// accepted, as SDKs do, and drop measurements that no process is free to carry. At the end the
+// stored and the reported lost measurements must add up to the sent ones, and `corehour check` must
+// find no missing calls.
 package main
 
 import (
@@ -26,8 +25,8 @@ import (
 )
 
 const (
-	overload    = 2.0 // of what one core can take
-	memoryGoal  = 1.1 // last quarter by first quarter
+	overload    = 2.0 // times the load of one core
+	memoryGoal  = 1.1 // last quarter divided by first quarter
 	shortest    = 30 * time.Second
 	calibration = 10 * time.Second
 )
@@ -109,10 +108,9 @@ func runSoak(ctx context.Context, bin, out string, length time.Duration) error {
 	return errors.Join(report.Print(os.Stdout), report.Write(out))
 }
 
-// overrides put the memory limiter in, as the shipped configuration has it, and let
-// every run of maintenance, the first after a minute, find files to merge: a
-// collector that merges takes more memory than one that does not, and no quarter
-// should have more of that than another.
+// overrides adds the memory limiter of the shipped configuration, and lets every run of
+// maintenance, the first after a minute, find files to merge. A collector that merges takes more
+// memory than one that does not, so each quarter should have the same share of merging.
 const overrides = `
 exporters:
   warehouse:
@@ -137,7 +135,7 @@ func startCollector(ctx context.Context, bin, dir string) (*harness.Collector, e
 	return c, c.Start(ctx)
 }
 
-// calibrate returns how many measurements a second one core takes.
+// calibrate returns how many measurements a second one core handles.
 func calibrate(ctx context.Context, bin, dir string) (float64, error) {
 	c, err := startCollector(ctx, bin, dir)
 	if err != nil {
@@ -148,7 +146,7 @@ func calibrate(ctx context.Context, bin, dir string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Enough to keep it at work, and not so much that its queue gets full.
+	// Enough load to keep it busy, and too little to fill its queue.
 	sent, err := offer(ctx, c.GRPC, 30_000, calibration)
 	if err != nil {
 		return 0, err

@@ -21,9 +21,9 @@ type memoryWatch struct {
 	done    chan struct{}
 }
 
-// memory is what was seen, in MiB. The first tenth, in which buffers grow, is left
-// out of the quarters. Each is represented by its mean: there is more while files are
-// merged, which is about half of the time, and a median would be of either half.
+// memory is in MiB. The quarters exclude the first tenth, in which buffers grow. Each quarter is
+// represented by its mean: memory is higher while files are merged, about half of the time, so a
+// median could fall into either half.
 type memory struct{ first, last, peak float64 }
 
 const reports = 10
@@ -53,7 +53,7 @@ func (w *memoryWatch) sample() {
 	}
 }
 
-// end ends the watch and prints the memory over time.
+// end stops the watch and prints the memory over time.
 func (w *memoryWatch) end() (memory, error) {
 	close(w.stop)
 	<-w.done

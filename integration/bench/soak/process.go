@@ -18,8 +18,8 @@ const (
 	countsPerMethod = 2000
 )
 
-// process stands for one with our SDK: 1,000 measurements a request and the calls
-// that they are of. It sends the same ones again and again, with new numbers.
+// process stands for a process with our SDK: 1,000 measurements per request and their calls. It
+// sends the same measurements repeatedly, with new numbers.
 type process struct {
 	client ptraceotlp.GRPCClient
 	tally  *sentCounts
@@ -50,7 +50,7 @@ func newProcess(r *rand.Rand, number int, client ptraceotlp.GRPCClient, t *sentC
 	return p
 }
 
-// next makes the next request of the process, or its last.
+// next returns the next request of the process, or its last.
 func (p *process) next(last bool) ptraceotlp.ExportRequest {
 	p.seq++
 	request := p.usual
@@ -93,7 +93,7 @@ func newRequest(number int) (ptraceotlp.ExportRequest, ptrace.SpanSlice) {
 	return ptraceotlp.NewExportRequestFromTraces(td), scope.Spans()
 }
 
-// countedMethods are how many methods a counts span has.
+// countedMethods is the number of methods in a counts span.
 const countedMethods = 10
 
 func addCounts(span ptrace.Span) {

@@ -8,9 +8,9 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// reconciliation compares what was sent with what is stored.
+// reconciliation compares the sent with the stored measurements.
 type reconciliation struct {
-	lost        float64 // measurements that the collector's metrics report as dropped
+	lost        float64 // measurements reported as dropped by the collector's metrics
 	unaccounted float64 // measurements
 	calls       float64 // unaccounted for
 	faults      int

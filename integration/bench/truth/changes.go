@@ -8,19 +8,20 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// The third service runs in two versions at the same time. In the second one method does half as much
-// again.
+// The third service runs in two versions at the same time. In the second one method does half as
+// much again.
 const (
 	changed       = "changed"
 	slower        = "ten"
 	base, head    = "1.0", "1.1"
 	ownBasis      = "own"
-	changedShare  = 0.02 // of the calls that are timed
-	twoProcesses  = 1.5  // the error of a ratio by that of a cost
+	changedShare  = 0.02 // share of the calls that are timed
+	twoProcesses  = 1.5  // error of a ratio relative to that of a cost
 	leastForRatio = 20.0 // ns: below it the probes' own cost hides the rest
 )
 
-// judgeChanges compares what `corehour regress` says of each method with what both versions did.
+// judgeChanges compares the verdict of `corehour regress` on each method with the work of both
+// versions.
 func (s *score) judgeChanges(truth twin, runs map[string]counts, verdicts []harness.Verdict) {
 	if len(verdicts) == 0 {
 		s.note("%s: regress has no verdicts", changed)

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// sameEverywhere notes where another command says something else of a service than `corehour cost` and
-// `corehour regress` do, which are judged.
+// sameEverywhere records where another command prints other figures of a service than `corehour
+// cost` and `corehour regress`, which are scored.
 func (s *score) sameEverywhere(ctx context.Context, c harness.Command, service string, costs harness.Costs, verdicts []harness.Verdict) error {
 	report, err := c.Report(ctx, "--service", service, "--all")
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *score) sameEverywhere(ctx context.Context, c harness.Command, service s
 			continue
 		}
 		s.same(service+" "+v.Method+": regress and explain", changesOf(v), changesOf(*explanation.Methods[0].Verdict))
-		if move, listed := moves[v.Method]; listed { // those that were judged
+		if move, listed := moves[v.Method]; listed { // the scored methods
 			s.same(service+" "+v.Method+": regress and report", changesOf(v), changesOf(move))
 		}
 	}
@@ -62,7 +62,7 @@ func (s *score) note(format string, args ...any) {
 
 func (s *score) same(what string, a, b []float64) {
 	s.compared++
-	if !slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*math.Abs(x) }) { // sums of another order
+	if !slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*math.Abs(x) }) { // sums in another order
 		s.note("%s differ: %v and %v", what, a, b)
 	}
 }

@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command truth judges `corehour cost` and `corehour regress` by services whose work is known:
-// three services with probes on one host, one of them in two versions, for three minutes idle and three
-// next to a busy neighbour. Each says what an iteration of its bodies cost it meanwhile, and a twin without
-// probes that runs at the same time what a call costs on top of that. `corehour report` and `corehour
-// explain` must have the same figures.
+// Command truth scores `corehour cost` and `corehour regress` by services whose work is known:
+// three services with probes on one host, one of them in two versions, for three minutes idle and
+// three minutes next to a busy neighbour. Each reports the cost of an iteration of its bodies
+// during the run. A twin without probes runs at the same time and reports the cost of a call on top
+// of its iterations. `corehour report` and `corehour explain` must have the same figures.
 //
 // It fails where a figure is further from the truth than its 99.99% interval and the error of the
 // truth, and where fewer than 90% of all 95% intervals hold the truth.
@@ -31,8 +31,9 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// Services sample at rates that differ tenfold: what a method costs must not depend on it. Of the third
-// all requests are timed, so that what all of them cost is known but for the probes' own cost.
+// Services sample at rates that differ tenfold: the cost of a method must not depend on it. All
+// requests of the third service are timed, so that their total cost is known except for the probes'
+// own cost.
 var services = []struct{ name, rate, methods string }{
 	{"often", "0.02", ""},
 	{"seldom", "0.002", ""},
@@ -41,17 +42,17 @@ var services = []struct{ name, rate, methods string }{
 
 const (
 	allTimed = "all requests timed"
-	// sumError is how far the own costs of all its methods may be from the truth.
+	// sumError is the largest accepted error of the sum of a service's own costs.
 	sumError = 0.03
 )
 
 const (
 	burst = 5 * time.Second // of the twin
-	// truthError is the error of what is known, as a share and in ns a call: the cost of a call in the
-	// midst of others is known to that.
+	// truthError is the error of the truth as a share and in ns per call: the cost of a call amid
+	// others is known to that precision.
 	truthError, callError = 0.02, 2.0
-	// costSlot is the length of a cluster in `corehour cost` of less than four minutes. changeSlot is longer,
-	// so that a change of which `corehour regress` has few clusters is judged by as few.
+	// costSlot is the time bucket of `corehour cost` for runs shorter than four minutes. changeSlot
+	// is longer, so that a change with few clusters in `corehour regress` is compared by as few.
 	costSlot, changeSlot = time.Second, 10 * time.Second
 )
 
@@ -69,7 +70,7 @@ func main() {
 	}
 }
 
-// programs are built for the bench.
+// programs are the paths of the built programs.
 type programs struct{ bin, known, twin string }
 
 func runBenchmark(ctx context.Context, bin, out string, duration time.Duration, short bool) error {
@@ -170,7 +171,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		if err := start(changed+v.version, changed, fmt.Sprint(changedShare), "", "--version", v.version, "--slower", v.slower); err != nil {
 			return nil, err
 		}
-		time.Sleep(time.Second) // the base is what started first, and a process takes a while to
+		time.Sleep(time.Second) // the version that started first is the base, and a process takes a while to start
 	}
 	var truths []twin
 	for begin := time.Now(); time.Since(begin) < duration-burst; {
@@ -212,7 +213,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 	return score, p.compareVersions(ctx, command, dir, truth, score)
 }
 
-// compareVersions judges what is said of the service that runs in two versions.
+// compareVersions scores the verdicts on the service that runs in two versions.
 func (p *programs) compareVersions(ctx context.Context, command harness.Command, dir string, truth twin, score *score) error {
 	runs := map[string]counts{}
 	for _, version := range []string{base, head} {
@@ -234,12 +235,13 @@ func (p *programs) compareVersions(ctx context.Context, command harness.Command,
 	return score.sameEverywhere(ctx, command, changed, harness.Costs{}, verdicts)
 }
 
-// twin is what the program without probes says that a call costs but for its iterations, in ns.
+// twin is the cost of a call on top of its iterations, in ns, as measured by the program without
+// probes.
 type twin struct {
 	PerCall float64 `json:"ns_per_call"`
 }
 
-// perCall is what the body of a method cost the process that counted.
+// perCall returns the cost of a method's body in the process of c.
 func (t twin) perCall(c counts, method string) float64 {
 	iteration := c.PerIteration
 	if method == "heavy" {
@@ -261,7 +263,7 @@ func median(of []twin) twin {
 	return twin{max(0, of[len(of)/2].PerCall)}
 }
 
-// counts are what a service says of itself.
+// counts is a service's own record.
 type counts struct {
 	Calls      map[string]int64 `json:"calls"`
 	Iterations map[string]int   `json:"iterations"`
@@ -274,14 +276,15 @@ type counts struct {
 	} `json:"minutes"`
 }
 
-// undisturbed returns them with the speed of most calls. What the host adds falls on few: in a sum of all
-// calls it is whole, but of a method of which one call in many is timed the figure mostly lacks it.
+// undisturbed returns the counts with the speed of most calls. The host delays few calls: a sum of
+// all calls includes all of that time, but the figure of a method with one timed call in many
+// mostly lacks it.
 func (c counts) undisturbed() counts {
 	c.speed = c.Undisturbed
 	return c
 }
 
-// speed is what iterations cost a service, in ns: those of short bodies, and those of the heavy one.
+// speed is the cost of iterations of a service in ns: in short bodies, and in the heavy one.
 type speed struct {
 	PerIteration     float64 `json:"ns_per_iteration"`
 	PerLongIteration float64 `json:"ns_per_long_iteration"`
@@ -298,14 +301,14 @@ func readJSON(path string, into any) error {
 // score compares figures with the truth.
 type score struct {
 	covered, of int
-	compared    int // with what another command says
+	compared    int // with another command
 	beyond      []string
 	lines       []line
-	wider       float64 // a 99.99% interval by a 95% one
+	wider       float64 // a 99.99% interval relative to a 95% one
 }
 
-// wider returns how many times as wide a 99.99% interval is as one of 95%. Both are Student's, with
-// a degree of freedom less than there are buckets.
+// wider returns the width of a 99.99% interval relative to a 95% interval. Both are Student's, with
+// one degree of freedom less than there are buckets.
 func wider(duration, slot time.Duration) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: max(1, math.Floor(duration.Seconds()/slot.Seconds())-1)}
 	return t.Quantile(0.99995) / t.Quantile(0.975)
@@ -335,18 +338,18 @@ func (s *score) judge(service string, truth twin, counted counts, costs harness.
 	for _, m := range costs.Methods {
 		calls := float64(counted.Calls[m.Method])
 		if m.CPUMeasured == 0 {
-			continue // of so few calls none was timed, which the command says
+			continue // none of its few calls was timed, which the command reports
 		}
 		if calls == 0 || m.SelfCoreHours == nil && !m.BelowResolution {
 			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: no figure", service, m.Method))
 			continue
 		}
 		perCall := truth.perCall(counted, m.Method)
-		if m.Method == "root" && !heavyTimed { // it alone calls it, so the cost is in its own
+		if m.Method == "root" && !heavyTimed { // only root calls it, so its cost is in root's own
 			perCall += truth.perCall(counted, "heavy") * float64(counted.Calls["heavy"]) / calls
 		}
 		slack := truthError*perCall + callError
-		if m.BelowResolution { // it says no more than what a call costs at most
+		if m.BelowResolution { // the figure is only an upper bound of the cost of a call
 			s.of++
 			if perCall <= m.ResolutionNS+slack {
 				s.covered++
@@ -359,13 +362,13 @@ func (s *score) judge(service string, truth twin, counted counts, costs harness.
 		found := *m.SelfCoreHours * 3.6e12 / calls
 		s.lines = append(s.lines, line{name: service + " " + m.Method, truth: perCall, found: found, unit: "ns/call"})
 		if m.SelfCoreHours95 == nil {
-			continue // it says that it does not know
+			continue // reported as unknown
 		}
 		s.hold(service+" "+m.Method+", ns a call", perCall, slack, found, [2]float64{m.SelfCoreHours95[0] * 3.6e12 / calls, m.SelfCoreHours95[1] * 3.6e12 / calls})
 	}
 }
 
-// hold counts whether an interval, and one of 99.99%, hold the truth.
+// hold counts whether an interval, and the 99.99% one, holds the truth.
 func (s *score) hold(what string, truth, slack, found float64, interval [2]float64) {
 	outside := func(times float64) bool {
 		return truth < found-times*(found-interval[0])-slack || truth > found+times*(interval[1]-found)+slack

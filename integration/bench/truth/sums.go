@@ -11,10 +11,10 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// judgeSums compares the own costs of all methods of a service with all that its bodies cost, over the
-// whole time and in each whole minute: what one method is said to cost too much, as for another of which
-// no call was timed, that one is said to cost too little. Where near, the sum itself is judged, and not its
-// interval alone.
+// judgeSums compares the sum of the own costs of a service's methods with the total cost of its
+// bodies, over the whole run and in each complete minute. If one method is reported too expensive,
+// for example because no call of another was timed, that other is reported too cheap. If near is
+// set, the sum itself must be near the truth; otherwise only its interval must hold the truth.
 func (s *score) judgeSums(ctx context.Context, c harness.Command, service string, near bool, truth twin, counted counts) error {
 	costs, err := c.Cost(ctx, "--service", service, "--by", "service")
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *score) judgeSum(name string, near bool, truth twin, counted counts, cos
 	if near && math.Abs(found-want) > sumError*want+slack {
 		s.note("%s: %.4g core-s, truth %.4g", name, found, want)
 	}
-	if sum.SelfCoreHours95 == nil || sum.UnmeasuredCalls > 0 { // it says that it does not know, or what of
+	if sum.SelfCoreHours95 == nil || sum.UnmeasuredCalls > 0 { // reported as unknown or incomplete
 		return
 	}
 	low, high := seconds*sum.SelfCoreHours95[0], seconds*sum.SelfCoreHours95[1]

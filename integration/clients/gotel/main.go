@@ -1,11 +1,10 @@
-// Command gotel is a small program traced by the stock OpenTelemetry SDK of Go,
-// as any team may have it: it knows nothing of corehour, unless --own asks for one
-// method that corehour's SDK times. It writes what it did
-// to a file: how many spans it began, and how long they took by its own clock.
+// Command gotel is a small program traced by the stock OpenTelemetry SDK for Go. It knows nothing
+// of corehour, unless --own asks for one method that corehour's SDK times. It writes its own record
+// to a file: the number of spans that it began, and their time by its own clock.
 //
 //	gotel --protocol grpc --endpoint localhost:4317 --orders 500 --report r.json
 //
-// Orders may arrive over HTTP (--listen), and each may call another gotel (--call).
+// Orders can arrive over HTTP (--listen), and each can call another gotel (--call).
 package main
 
 import (
@@ -79,8 +78,8 @@ func main() {
 	}
 }
 
-// done is what the program did with one method. Its spans are as long as something
-// between what is read inside of them and around them.
+// done is the program's own record of one method. The length of its spans is between the time read
+// inside of them and the time read around them.
 type done struct {
 	Calls       int64 `json:"calls"`
 	WallNS      int64 `json:"wall_ns"`
@@ -135,7 +134,7 @@ func runClient(o options) error {
 	return os.WriteFile(o.report, data, 0o644)
 }
 
-// newRemoteSampler returns a sampler that knows the served rate, unless it is to begin with
+// newRemoteSampler returns a sampler that starts with the served rate, unless it is to start with
 // another.
 func newRemoteSampler(o options) *jaegerremote.Sampler {
 	remote := jaegerremote.New(o.service,
@@ -158,7 +157,7 @@ func newExporter(ctx context.Context, protocol, endpoint string) (trace.SpanExpo
 	return nil, errors.New("--protocol must be grpc or http")
 }
 
-// work handles the orders, or serves them until the context ends.
+// work processes the orders, or serves them until the context ends.
 func (b *orderService) work(ctx context.Context) error {
 	handle := b.handle
 	if b.listen != "" || b.overHTTP {
@@ -196,7 +195,7 @@ func (b *orderService) work(ctx context.Context) error {
 	return <-faults
 }
 
-// await waits for a file, and says by another that it does.
+// await waits for file, and writes report to signal that it waits.
 func await(ctx context.Context, file, report string) error {
 	if file == "" {
 		return nil

@@ -18,13 +18,13 @@ import (
 	api "go.opentelemetry.io/otel/trace"
 )
 
-// Names of the spans that otelhttp makes.
+// Names of the spans that otelhttp creates.
 const (
 	served = otelhttp.ScopeName + ".GET"
 	called = otelhttp.ScopeName + ".HTTP GET"
 )
 
-// orderService is the program, and what it counts of itself.
+// orderService is the program with its own counters.
 type orderService struct {
 	options
 	tracer    api.Tracer
@@ -37,7 +37,7 @@ type orderService struct {
 	methods map[string]*done
 }
 
-// plain is a client that knows nothing of traces.
+// plain is a client without tracing.
 var plain = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 
 func newOrderService(provider *trace.TracerProvider, o options) *orderService {
@@ -67,7 +67,7 @@ func (b *orderService) serve() (url string, shut func(), err error) {
 		}
 	}), "orders", b.traced...)
 	server := &http.Server{Handler: handler}
-	go func() { _ = server.Serve(listener) }() // it ends when it is shut down
+	go func() { _ = server.Serve(listener) }() // ends at the shutdown
 	shut = func() { _ = server.Shutdown(context.Background()) }
 	return "http://" + listener.Addr().String(), shut, nil
 }
@@ -82,15 +82,15 @@ func get(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body) // to its end: then the span ends
+	text, err := io.ReadAll(answer.Body) // the span ends when the body is read to its end
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s: %s", url, answer.Status, text)
 	}
 	return err
 }
 
-// handle makes a span named after its method by the convention's attribute, with a
-// child that has a name only.
+// handle creates a span named after its method by the semantic convention's attribute, with a child
+// that has only a name.
 func (b *orderService) handle(ctx context.Context) (err error) {
 	outer := time.Now()
 	ctx, span := b.tracer.Start(ctx, "POST /orders", api.WithAttributes(
@@ -110,7 +110,7 @@ func (b *orderService) handle(ctx context.Context) (err error) {
 	return err
 }
 
-// check takes as long in every version: next to its methods one that became slower stands out.
+// check takes equally long in every version, so that the method that became slower stands out.
 func (b *orderService) check(ctx context.Context) {
 	if !b.checks {
 		return
@@ -120,7 +120,7 @@ func (b *orderService) check(ctx context.Context) {
 	}
 }
 
-// span makes a span named by the tracer and itself.
+// span creates a span named by the tracer and itself.
 func (b *orderService) span(ctx context.Context, name string, wait time.Duration) {
 	outer := time.Now()
 	_, span := b.tracer.Start(ctx, name)
@@ -131,7 +131,7 @@ func (b *orderService) span(ctx context.Context, name string, wait time.Duration
 	b.took(scope+"."+name, wall, time.Since(outer))
 }
 
-// count counts a call of which only the library knows how long its span is.
+// count counts a call whose span only the library can time.
 func (b *orderService) count(method string) { b.took(method, 0, 0) }
 
 func (b *orderService) took(method string, wall, outer time.Duration) {
@@ -147,7 +147,7 @@ func (b *orderService) took(method string, wall, outer time.Duration) {
 	d.OuterWallNS += int64(outer)
 }
 
-// pass waits, or works where no wait is asked for.
+// pass waits, or computes if wait is 0.
 func pass(wait, work time.Duration) {
 	if wait > 0 {
 		time.Sleep(wait)

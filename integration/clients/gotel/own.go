@@ -8,12 +8,13 @@ import (
 	corehour "github.com/corehour/corehour/sdk"
 )
 
-// audit is the method that corehour's SDK times, in a service whose others the stock SDK traces.
+// audit is the method that corehour's SDK times, in a service whose other methods the stock SDK
+// traces.
 var audit = corehour.NewMethod(scope+".audit", corehour.Blocking())
 
 func (o options) process() string { return cmp.Or(o.instance, o.service+"-"+o.version) }
 
-// startOwn starts corehour's SDK if it is asked for.
+// startOwn starts corehour's SDK if --own asks for it.
 func startOwn(ctx context.Context, o options) (end func(context.Context) error, err error) {
 	if o.own == "" {
 		return func(context.Context) error { return nil }, nil

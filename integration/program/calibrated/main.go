@@ -1,9 +1,9 @@
 //go:build linux
 
-// Command calibrated is a service whose work is known: methods of 2 ns to 5 ms, nested 1 to
-// 100 deep and recursive. It reports what an iteration of their bodies cost it while it ran. Built with the
-// tag twin it has the same bodies and no probes, and reports what a call costs too: by both what corehour
-// says of the other is judged.
+// Command calibrated is a service whose work is known: methods of 2 ns to 5 ms, nested 1 to 100
+// deep and recursive. It reports the cost of an iteration of its methods' bodies during the run.
+// Built with the tag twin it has the same bodies without probes and reports the cost of a call as
+// well. The two together are the truth for corehour's figures.
 //
 //	calibrated --service a --duration 60s --report a.json
 package main
@@ -24,25 +24,25 @@ import (
 	corehour "github.com/corehour/corehour/sdk"
 )
 
-// RunRecord is what a run counted and measured itself.
+// RunRecord holds a run's own counts and times.
 type RunRecord struct {
 	Calls      map[string]int64 `json:"calls"`
 	Iterations map[string]int   `json:"iterations"`
-	Minutes    []Minute         `json:"minutes"` // whole ones
+	Minutes    []Minute         `json:"minutes"` // complete minutes
 	Speed
 	Undisturbed Speed   `json:"undisturbed"`
-	PerCall     float64 `json:"ns_per_call"` // on top of the iterations of a body; without probes only
+	PerCall     float64 `json:"ns_per_call"` // in addition to a body's iterations; only without probes
 }
 
-// Speed is what iterations cost, those of short bodies and those of the heavy one: a host that has
-// other work takes the processor away from who runs for milliseconds. The mean holds what that adds to
-// few of them, the median (Undisturbed) does not.
+// Speed is the cost of iterations in short bodies and in the heavy body. A host with other work
+// takes the processor away from methods that run for milliseconds. The mean includes the cost that
+// this adds to a few calls, the median (Undisturbed) does not.
 type Speed struct {
 	PerIteration     float64 `json:"ns_per_iteration"`
 	PerLongIteration float64 `json:"ns_per_long_iteration"`
 }
 
-// Minute is what was called in a minute of the clock.
+// Minute holds the calls in one minute of the clock.
 type Minute struct {
 	Begin time.Time        `json:"begin"`
 	Calls map[string]int64 `json:"calls"`
@@ -94,10 +94,10 @@ func runKnown(name, version string, rate, requests float64, duration time.Durati
 	return os.WriteFile(report, data, 0o600)
 }
 
-// serve serves requests at random times, and measures between them how long an iteration takes at the
-// moment: processors of a virtual machine differ in speed from each other and from minute to minute. At
-// even times processes of one machine would be next to each other in each request or in none, for as long
-// as they run, and what a processor does for one depends on what the other does.
+// serve serves requests at random times and measures between them the current cost of an iteration:
+// processors of a virtual machine differ in speed from each other and from minute to minute. At
+// regular times two processes of one machine would be active together in each request or in none
+// for the whole run, and the speed of a processor depends on its neighbour.
 func serve(requests float64, duration time.Duration) RunRecord {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -123,7 +123,7 @@ func serve(requests float64, duration time.Duration) RunRecord {
 		s.root(n)
 		took := threadCPU() - start
 		switch n % heavyOneIn {
-		case 0: // the heavy body has run, and what follows it costs more than a short body
+		case 0: // the heavy body has run, and the work after it costs more than a short body
 			continue
 		case heavyOneIn / 2:
 			long := measureIteration(heavy, 1)
@@ -144,7 +144,7 @@ func serve(requests float64, duration time.Duration) RunRecord {
 	return r
 }
 
-// perCall is what the calls of a request took on top of their iterations, in ns a call.
+// perCall returns the cost of a request's calls in addition to their iterations, in ns per call.
 func (s *service) perCall(before [methods]int64, took time.Duration, iteration float64) float64 {
 	calls, total := 0.0, 0.0
 	for i := range names {
@@ -155,14 +155,14 @@ func (s *service) perCall(before [methods]int64, took time.Duration, iteration f
 	return (float64(took) - iteration*total) / calls
 }
 
-// iterationTimes are what iterations took in ns, in short bodies and in those of the heavy method.
+// iterationTimes are times of iterations in ns, in short bodies and in the heavy one.
 type iterationTimes struct{ short, long []float64 }
 
 func (t iterationTimes) speed(of func([]float64) float64) Speed {
 	return Speed{of(t.short), of(t.long)}
 }
 
-// measureIteration returns what an iteration takes at the moment, in ns, without probes.
+// measureIteration returns the current cost of an iteration in ns, without probes.
 func measureIteration(method, times int) float64 {
 	s := &service{x: 1}
 	start := threadCPU()
@@ -187,7 +187,7 @@ func median(values []float64) float64 {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// named are the calls since others were counted.
+// named returns the calls since before, by method name.
 func named(calls, before [methods]int64) map[string]int64 {
 	out := map[string]int64{}
 	for i, name := range names {

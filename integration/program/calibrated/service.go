@@ -1,6 +1,6 @@
 package main
 
-// The methods and the iterations of their own bodies, of about a nanosecond each.
+// The methods, and the iterations of their own bodies, about a nanosecond each.
 const (
 	root = iota
 	two
@@ -22,16 +22,16 @@ var names = [methods]string{"root", "two", "fifty", "small", "micro", "ten", "ne
 var iterations = [methods]int{root: 20_000, two: 2, fifty: 48, small: 155, micro: 1000, ten: 10_000,
 	nest: 300, even: 2000, odd: 1000, heavy: 4_800_000, batch: 5000, five: 5}
 
-// heavyOneIn is how many requests there are for each that calls the heavy method.
+// heavyOneIn: one request in so many calls the heavy method.
 const heavyOneIn = 20
 
-// service counts what it calls. One goroutine calls it.
+// service counts its calls. One goroutine calls it.
 type service struct {
 	calls [methods]int64
 	x     uint64
 }
 
-// work is a chain of dependent operations, of which a busy neighbour takes little.
+// work is a chain of dependent operations, which a busy neighbour slows little.
 //
 //go:noinline
 func (s *service) work(method int) {
@@ -43,7 +43,8 @@ func (s *service) work(method int) {
 	s.x = x
 }
 
-// root is the request: it calls most of the others, the n-th request the heavy one too.
+// root is the request. It calls most of the other methods; the n-th request calls the heavy one as
+// well.
 //
 //go:noinline
 func (s *service) root(n int) {
@@ -106,7 +107,7 @@ func (s *service) ten() {
 	c.End()
 }
 
-// nest calls itself, so many deep.
+// nest calls itself to a depth.
 //
 //go:noinline
 func (s *service) nest(depth int) {
@@ -145,7 +146,7 @@ func (s *service) heavy() {
 	c.End()
 }
 
-// batch is a caller of many small calls.
+// batch calls many small methods.
 //
 //go:noinline
 func (s *service) batch() {

@@ -1,8 +1,8 @@
-// Command exectarget is a program, with tests in two packages, for `corehour exec`.
+// Command exectarget is a program, with tests in two packages, that `corehour exec` runs.
 //
 //	exectarget 1000     copies its input, makes 1000 calls and ends with exit code 3
 //	exectarget 1000 5   makes 1000 calls after the start and after each of 5 signals, and ends with 7
-//	exectarget 0 0 300  makes 300 calls that work, in turn with 300 that do the same work and wait
+//	exectarget 0 0 300  makes 300 calls that work and, alternating, 300 that do the same work and wait
 package main
 
 import (

@@ -1,12 +1,10 @@
-// Command scenarios is a small service in two versions, between which exactly one
-// thing was changed, by which the results of corehour can be checked.
+// Command scenarios is a small service in two versions that differ in exactly one known change.
 //
 //	scenarios --scenario slower --version 2 --duration 12s
 //
-// The scenario is the name of the service. Its methods count iterations instead of
-// looking at a clock, so that what a version costs is known, whatever else uses the
-// machine. The environment configures where spans go, as for any program with the
-// SDK.
+// The scenario is the name of the service. Its methods count iterations instead of reading a clock,
+// so the cost of a version is known, whatever else uses the machine. The environment configures
+// where spans go, as for any program with the SDK.
 package main
 
 import (

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// release is what a version of the service does. Work is in thousands of
-// iterations, each of which takes about a nanosecond.
+// release is the behaviour of one version of the service. Work is in thousands of iterations, each
+// of which takes about a nanosecond.
 type release struct {
 	ordersInTen int // of ten requests; the others browse
 
@@ -21,7 +21,7 @@ type release struct {
 }
 
 const (
-	coldTimes      = 3 // as much is what a cold process works
+	coldTimes      = 3 // factor of a cold process
 	incidentTimes  = 4
 	incidentLength = 3 * time.Second
 )
@@ -35,7 +35,7 @@ func firstRelease() release {
 	}
 }
 
-// scenarios are what versions 1 and 2 make of the first release.
+// scenarios are the changes of versions 1 and 2 to the first release.
 var scenarios = map[string]struct{ before, after func(*release) }{
 	"steady":   {},
 	"slower":   {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 30, 30 }},
@@ -55,21 +55,21 @@ var scenarios = map[string]struct{ before, after func(*release) }{
 	},
 	"whole": {before: (*release).longCallers, after: func(r *release) { r.longCallers(); r.everythingSlower() }},
 	"cold":  {after: func(r *release) { r.coldFor = 2 * time.Second }},
-	// The others are about where, when and how long the versions run.
+	// The other scenarios change where, when and how long the versions run.
 	"host":       {},
 	"incident":   {before: func(r *release) { r.incidents = true }, after: func(r *release) { r.incidents = true }},
 	"rolledback": {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 30, 30 }},
 }
 
-// manyPrices makes price so short, and called so often, that timing it costs its
-// callers more than a threshold.
+// manyPrices makes price so short, and called so often, that timing it costs its callers more than
+// a threshold.
 func (r *release) manyPrices() {
 	r.pricesPerOrder, r.pricesPerLook = 60, 60
 	r.priceOfOrder, r.priceOfLook = 2, 2
 }
 
-// longCallers makes callers work for longer than the probes in the calls they make take: half of what
-// these cost is not known, and amid cold caches it is up to 4 us each.
+// longCallers makes callers work for longer than the probes of the calls that they make. Half of
+// the cost of these probes is unknown, and with cold caches it is up to 4 us each.
 func (r *release) longCallers() { r.order, r.look = 100, 100 }
 
 func (r *release) everythingSlower() {

@@ -16,14 +16,14 @@ var (
 	renderMethod = corehour.NewMethod("main.(*service).render")
 )
 
-// service is a tree of methods: order calls price, stock, print and pay, look calls
-// price, search and render.
+// service is a tree of methods: order calls price, stock, print and pay; look calls price, search
+// and render.
 type service struct {
 	release release
-	priced  *corehour.Method // its rate is a matter of the release
-	host    float64          // how many times as long everything takes on this host
-	times   float64          // and at the moment
-	upset   int              // how many times as much price works at the moment
+	priced  *corehour.Method // its rate depends on the release
+	host    float64          // factor of this host
+	times   float64          // current factor of all work
+	upset   int              // current factor of price
 }
 
 func newService(r release) *service {
@@ -53,7 +53,7 @@ func (s *service) browse() {
 	s.render()
 }
 
-// price has its rate from the release.
+// price is timed at the release's rate.
 func (s *service) price(thousands int) {
 	defer s.priced.Begin().End()
 	s.work(thousands * s.upset)
@@ -84,8 +84,8 @@ func (s *service) render() {
 	s.work(s.release.render)
 }
 
-// work is busy for so many thousands of iterations. Inlined, the loop of one method lies
-// across two cache lines and that of another does not, and they differ by a tenth.
+// work computes for a number of thousands of iterations. It is not inlined: the loop of one method
+// would lie across two cache lines and that of another would not, which differ by a tenth.
 //
 //go:noinline
 func (s *service) work(thousands int) {
@@ -96,4 +96,4 @@ func (s *service) work(thousands int) {
 	result.Store(x)
 }
 
-var result atomic.Uint64 // so that the work is not optimised away
+var result atomic.Uint64 // keeps the work from being optimised away

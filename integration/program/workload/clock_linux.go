@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// threadCPU reads the CPU time of this thread.
+// threadCPU returns the CPU time of this thread.
 func threadCPU() time.Duration {
 	const clockThreadCPU = 3
 	var t syscall.Timespec

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// threadCPU returns 0: the true CPU time is read on Linux only.
+// threadCPU returns 0: the CPU time is only read on Linux.
 func threadCPU() time.Duration { return 0 }

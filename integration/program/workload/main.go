@@ -1,12 +1,10 @@
-// Command workload makes calls of instrumented methods at a pattern and keeps
-// counts of its own, by which corehour is checked: exact counters in a mapped file
-// (see package groundtruth), and a report at its end.
+// Command workload makes calls of instrumented methods in a pattern and keeps its own counts: exact
+// counters in a mapped file (see package groundtruth), and a record at its end.
 //
 //	workload --calls 100000 --goroutines 4 --methods 8 --counters c.bin --report r.json
 //
-// It ends after so many calls, after --duration, or at SIGTERM; then it shuts the
-// SDK down. The environment configures where spans go, as for any program with the
-// SDK.
+// It ends after a number of calls, after --duration, or at SIGTERM; then it shuts the SDK down. The
+// environment configures where spans go, as for any program with the SDK.
 package main
 
 import (
@@ -147,8 +145,8 @@ func runWorkload(s settings) error {
 	return report.Write(s.report)
 }
 
-// leftGoroutines returns how many goroutines there are more than before. One that was asked to end
-// needs a moment.
+// leftGoroutines returns the number of goroutines in excess of before. A goroutine that was asked
+// to end needs a moment.
 func leftGoroutines(before int) int {
 	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
@@ -156,7 +154,7 @@ func leftGoroutines(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// sdkCounters returns the SDK's own counters, by the names it gives them.
+// sdkCounters returns the SDK's own counters by name.
 func sdkCounters() (map[string]int64, error) {
 	data, err := json.Marshal(corehour.Stats())
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	slowest = 0.5 // calls a second of the first method
+	slowest = 0.5 // calls per second of the first method
 	tick    = 2 * time.Millisecond
-	// catchUp is for how long calls are made good that a busy machine has delayed.
+	// catchUp is the longest delay of a busy machine after which calls are made up for.
 	catchUp = 100 * time.Millisecond
 )
 
-// paced calls each method at a rate of its own, as often as is due at each tick.
+// paced calls each method at its own rate, as often as is due at each tick.
 func (p pattern) paced(ctx context.Context, methods []*corehour.Method, counters *groundtruth.Counters) {
 	due, perSecond := make([]float64, len(methods)), make([]float64, len(methods))
 	for i := range methods {
@@ -40,7 +40,7 @@ func (p pattern) paced(ctx context.Context, methods []*corehour.Method, counters
 	}
 }
 
-// bare is a call without readings of its own: at a million a second they would be most of
+// bare is a call without its own readings of the clock: at a million a second they would be most of
 // the work.
 func bare(m *corehour.Method, counters *groundtruth.Counters, i int) {
 	counters.Call(i)

@@ -11,7 +11,7 @@ import (
 	corehour "github.com/corehour/corehour/sdk"
 )
 
-// pattern is what calls are made, and how fast.
+// pattern is the number, pace and length of calls.
 type pattern struct {
 	calls      int64
 	goroutines int
@@ -33,7 +33,7 @@ func newMethods(n int) []*corehour.Method {
 	return methods
 }
 
-// makeCalls makes calls until there are enough or the context ends.
+// makeCalls makes calls until the number is reached or the context ends.
 func (p pattern) makeCalls(ctx context.Context, methods []*corehour.Method, counters *groundtruth.Counters) {
 	if p.fastest > 0 {
 		p.paced(ctx, methods, counters)
@@ -49,7 +49,7 @@ func (p pattern) makeCalls(ctx context.Context, methods []*corehour.Method, coun
 	}
 	for g := range p.goroutines {
 		wg.Go(func() {
-			// The thread's CPU clock is this goroutine's as long as it keeps the thread.
+			// The thread's CPU clock belongs to this goroutine as long as it keeps the thread.
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			for n := int64(0); ctx.Err() == nil; n++ {
@@ -89,16 +89,15 @@ func (p pattern) callSeldom(ctx context.Context, m *corehour.Method, counters *g
 	}
 }
 
-// probedSeldom is a function of its own: one that begins several methods is nobody's
-// known caller.
+// probedSeldom is a separate function: a function that begins several methods is no known caller.
 func probedSeldom(m *corehour.Method, counters *groundtruth.Counters, i int, work time.Duration) (wall, cpu time.Duration) {
 	counters.Call(i)
 	defer m.Begin().End()
 	return working(work)
 }
 
-// call is one call of an instrumented method, with its own readings of the
-// clocks around those of the probe and right inside of them.
+// call makes one call of an instrumented method and reads the clocks around the probe and right
+// inside of it.
 func call(m *corehour.Method, counters *groundtruth.Counters, i int, work time.Duration) {
 	outer, outerCPU := time.Now(), cpuOf(work)
 	wall, cpu := probed(m, counters, i, work)
@@ -106,8 +105,8 @@ func call(m *corehour.Method, counters *groundtruth.Counters, i int, work time.D
 	counters.Took(i, groundtruth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu), OuterCPUNS: int64(outerCPU)})
 }
 
-// cpuOf reads the thread's CPU time around a call that computes. Of those that do
-// nothing there are too many.
+// cpuOf reads the thread's CPU time around a call that computes. Calls that do nothing are too many
+// for that.
 func cpuOf(work time.Duration) time.Duration {
 	if work == 0 {
 		return 0
@@ -132,9 +131,8 @@ func working(work time.Duration) (wall, cpu time.Duration) {
 	return time.Since(begin), cpu
 }
 
-// compute is busy until so much time has passed. It reads the clock seldom:
-// the scheduler can't interrupt a goroutine that reads the clock, and would wait
-// to do so until the work is measured and the call not yet ended.
+// compute is busy for a time. It reads the clock seldom: the scheduler cannot interrupt a goroutine
+// that reads the clock, and would wait until the work is measured and the call has not yet ended.
 func compute(begin time.Time, work time.Duration) {
 	x := uint64(1)
 	for time.Since(begin) < work {
@@ -145,4 +143,4 @@ func compute(begin time.Time, work time.Duration) {
 	result.Store(x)
 }
 
-var result atomic.Uint64 // so that the work is not optimised away
+var result atomic.Uint64 // keeps the work from being optimised away

@@ -1,4 +1,4 @@
-// Package calls makes calls of one method, measured as the environment says.
+// Package calls makes calls of one method. The environment configures the SDK.
 package calls
 
 import (
@@ -16,10 +16,10 @@ var (
 	waits = corehour.NewMethod("work.Waits")
 )
 
-// Pauses of a call that waits.
+// Pauses is the number of pauses of a call that waits.
 const Pauses = 4
 
-// WorkAndWait makes n calls of either method. Their work is the same.
+// WorkAndWait makes n calls of either method. Both do the same work.
 func WorkAndWait(n int) {
 	for range n {
 		work(works, 0)
@@ -39,8 +39,8 @@ func work(m *corehour.Method, pause time.Duration) {
 
 var seed = uint64(1)
 
-// spin makes a call work for more than what is not known of its waits, 1.6 times what they cost: else it
-// has no figure.
+// spin makes a call work for longer than the uncertainty of the cost of its waits, which is 1.6
+// times their cost. Otherwise the method would have no figure.
 //
 //go:noinline
 func spin() {
@@ -56,7 +56,7 @@ func Make(n int) {
 	}
 }
 
-// Measured runs a program or tests with the SDK if there is a collector, and returns its exit code.
+// Measured calls run, with the SDK if a collector is configured, and returns its exit code.
 func Measured(run func() int) int {
 	if os.Getenv("COREHOUR_ENDPOINTS") == "" {
 		return run()
