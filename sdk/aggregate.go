@@ -9,10 +9,10 @@ import (
 )
 
 // aggregateShard adds up the calls of one minute, one shard per call counter.
-// The lock is only ever tried: a call that finds it taken goes to the cell table.
+// Calls never wait for the lock: a call that finds it held uses the cell table.
 type aggregateShard struct {
 	busy     atomic.Uint64
-	from, to int64 // starts, as now() counts, that belong to the shard's minute
+	from, to int64 // the shard accepts calls that start in [from, to), in now()'s time
 	minute   int64
 	cellSums
 	_ [64]byte
@@ -39,8 +39,8 @@ func (pl *plan) addWall(start, wall int64, failed bool) bool {
 	return ours
 }
 
-// addAggregate adds a finished call of mode Aggregate. Calls with a caller go to that
-// caller's cell, the others to the method's.
+// addAggregate adds a finished call of mode Aggregate to its caller's cell, or without a
+// caller to the method's.
 func (pl *plan) addAggregate(r *record) {
 	if r.caller == nil && r.state == cpuNotSampled && pl.addWall(r.start, r.wall, r.failed) {
 		return
@@ -56,9 +56,9 @@ func (pl *plan) aggregateKey(caller *callers.Owner, cpuP float64, minute int64) 
 	return cellKey{method: pl.method, caller: caller, p: 1, cpuP: cpuP * pl.rate, minute: minute}
 }
 
-// openShards makes the shards take the calls of a minute, and empties what they
-// hold of the one before into the cell table. A closed plan (to = from) keeps
-// nothing: calls that are still in flight end in the table.
+// openShards opens the shards for the calls of a minute, and moves their sums of the minute
+// before into the cell table. With open = false the shards accept no call (to = from): calls
+// that are still in flight are added to the cell table when they end.
 func (pl *plan) openShards(minute int64, open bool) {
 	e := engineOf(pl)
 	for i := range pl.aggregate {

@@ -7,36 +7,36 @@ import (
 )
 
 const (
-	// affordable is how many calls a second are timed of all methods whose rate is a default below 1: each
-	// takes microseconds, and ten thousand some hundredths of a processor.
+	// affordable is the maximum of timed calls a second, over all methods whose rate is a default
+	// below 1. A timed call takes microseconds, so ten thousand take some hundredths of a processor.
 	affordable   = 10_000
 	budgetTick   = 100 * time.Millisecond
 	mostHalvings = 40
-	// leastRate is the least that a method file may ask for.
+	// leastRate is the lowest rate that a method file can set.
 	leastRate = 1e-9
 )
 
-// budget holds default rates within what is affordable. A rate that somebody chose for a method stays,
-// and so does 1, which asks for every call.
+// budget keeps the records of default rates affordable. It changes neither a rate that somebody
+// chose for a method nor the rate 1, which asks for every call.
 type budget struct {
-	at       int64   // of the last look at methods
-	recorded int64   // until then
+	at       int64   // time of the last evaluation
+	recorded int64   // records at that time
 	others   float64 // records a second of methods that have rates of their own
 }
 
-// overspent reports whether more was recorded since the last look than is affordable.
+// overspent reports whether the records since the last evaluation exceed the affordable number.
 func (b *budget) overspent(since, recorded int64) bool {
 	return float64(recorded-b.recorded) > (affordable+b.others)*seconds(since)
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// holdBudget halves the default rates of the methods that are called most until what all of them
-// record is affordable, and doubles them when it has become less. It looks at methods once a
-// second, and at once where too much is recorded.
+// holdBudget halves the default rates of the busiest methods until their records are affordable,
+// and doubles the rates when there are fewer records. It evaluates the methods once a second, and
+// at once if there are too many records.
 func (e *engine) holdBudget(at int64) {
 	recorded := e.ring.Accepted() + e.counters.dropped.Load()
-	since := max(at-e.budget.at, int64(budgetTick)) // ticks that come late come close together
+	since := max(at-e.budget.at, int64(budgetTick)) // after a late tick the next one follows at once
 	if since < int64(tick) && !e.budget.overspent(since, recorded) {
 		return
 	}
@@ -63,7 +63,7 @@ func (e *engine) holdBudget(at int64) {
 	most := fairShare(wanted)
 	for _, m := range registry.ordered {
 		halvings := max(m.halvings, halvingsOf(m.wanted/most))
-		if since >= int64(tick) { // a method may well be called seldom for a tenth of one
+		if since >= int64(tick) { // a tenth of a tick is too short to raise a rate again
 			halvings = max(min(m.halvings, halvingsOf(2*m.wanted/most)), halvingsOf(m.wanted/most))
 		}
 		if halvings != m.halvings {
@@ -73,7 +73,8 @@ func (e *engine) holdBudget(at int64) {
 	}
 }
 
-// fairShare is the most that one may have so that all have what is affordable at most.
+// fairShare returns the max-min fair share: the limit per method at which all methods together
+// use at most the affordable number.
 func fairShare(wanted []float64) float64 {
 	slices.Sort(wanted)
 	left := float64(affordable)
@@ -87,7 +88,7 @@ func fairShare(wanted []float64) float64 {
 	return math.Inf(1)
 }
 
-// halvingsOf is how often a rate is halved to become a so many times smaller one.
+// halvingsOf returns how often a rate must be halved to become the given number of times smaller.
 func halvingsOf(times float64) int {
 	if times <= 1 {
 		return 0

@@ -15,15 +15,15 @@ const (
 	calibrationRounds = 7
 	calibrationCalls  = 64
 	countedCalls      = 4096
-	emptyCalls        = 4 * enoughMeasured // at most: the processor may be taken away in many
-	calibrationDepth  = 10                 // frames, since reading the stack costs by depth
+	emptyCalls        = 4 * enoughMeasured // upper bound, because many can lose the processor
+	calibrationDepth  = 10                 // frames: the cost of reading the stack grows with depth
 )
 
-// calibrate measures in a loop what one call costs in CPU: counted only, timed by the
-// wall alone and timed with CPU. In a program that has just begun everything is slow, so
-// it is done again after the first intervals, a millisecond each, and the lowest cost
-// holds. Costs in place (see probeCosts) replace those of timed calls once there are
-// enough. Without a thread clock the wall has to do.
+// calibrate measures the CPU cost of one call in a loop: counted only, timed by the wall alone,
+// and timed with CPU. Everything is slow in a program that has just started, so calibrate runs
+// again after the first intervals, a millisecond each, and the lowest cost counts. Costs measured
+// in place (see probeCosts) replace those of timed calls once there are enough. Without a thread
+// clock it measures wall time.
 func (e *engine) calibrate() {
 	if e.threadClock {
 		runtime.LockOSThread()
@@ -46,8 +46,9 @@ func (e *engine) calibrate() {
 	}
 }
 
-// leastReading returns how much more CPU than wall time the clocks show of a call that does
-// nothing. The least of many is in every reading, so that nothing else is taken off.
+// leastReading returns the excess of CPU over wall time that the clocks show for an empty call.
+// It is the minimum of many tries: every reading contains at least that much, so subtracting it
+// removes nothing else.
 func leastReading() int64 {
 	least := int64(math.MaxInt64)
 	for range calibrationRounds * calibrationCalls {

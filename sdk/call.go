@@ -6,30 +6,29 @@ import (
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
-// Call is a call that has begun. End it once, best by defer: a panic or a Goexit
-// that passes a Call whose CPU is timed leaves its goroutine locked to a thread.
+// Call is a call that has begun. End it once, preferably by defer: a panic or Goexit that skips
+// the End of a Call with timed CPU leaves its goroutine locked to a thread.
 //
-// What a second End does: nothing to the count, which Begin made; nothing at all to
-// a call that was chosen to have its caller, stack, CPU or trace recorded. A call
-// timed by the wall alone is measured twice: with NoCaller and CPURate(0), and those
-// that are timed without being chosen, with Tail and in mode Aggregate. To tell
-// would need memory that both Ends see, which costs more than the probe.
+// A second End never changes the count, which Begin made. It has no effect on a call whose caller,
+// stack, CPU or trace is recorded. It measures a call twice that is timed by the wall alone: with
+// NoCaller and CPURate(0), and unchosen calls with Tail or in mode Aggregate. Detecting that would
+// need memory shared by both Ends, which costs more than the probe.
 type Call struct {
 	plan   *plan
-	word   int64 // when it began; with a detail, the detail's use this call is
+	word   int64 // start time; with a detail, the detail's use count during this call
 	detail *detail
 }
 
 // Begin counts a call of the method and, if it is chosen, starts to time it.
 func (m *Method) Begin() Call {
 	if pl := m.plan.Load(); pl != nil {
-		return m.begin(nil, pl) //nolint:staticcheck // nil says that there is none, and costs nothing
+		return m.begin(nil, pl) //nolint:staticcheck // nil means "no context", and costs nothing
 	}
 	return Call{}
 }
 
-// BeginContext is Begin for a method that has a context: a chosen call carries
-// the trace ids found in it. The context is read for chosen calls only.
+// BeginContext is Begin for a method with a context: a chosen call records the trace ids of ctx.
+// ctx is read for chosen calls only.
 func (m *Method) BeginContext(ctx context.Context) Call {
 	if pl := m.plan.Load(); pl != nil {
 		return m.begin(ctx, pl)
@@ -44,7 +43,7 @@ func (c Call) End() {
 	}
 }
 
-// EndError ends the call and marks it as failed if *err is not nil then:
+// EndError ends the call, and marks it as failed if *err is not nil at that time:
 //
 //	defer m.Begin().EndError(&err)
 func (c Call) EndError(err *error) {
@@ -80,8 +79,8 @@ func (c Call) end(failed bool) {
 	pl.finish(&record{plan: pl, start: c.word, wall: wall, failed: failed}, pl.plain)
 }
 
-// finish hands a finished call on. A call that was not chosen is timed only for a
-// tail or for mode Aggregate.
+// finish passes a finished call to the queue or the aggregates. A call that was not chosen is
+// timed only for a tail sample or in mode Aggregate.
 func (pl *plan) finish(r *record, chosen bool) {
 	switch {
 	case pl.empty:

@@ -12,25 +12,25 @@ import (
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
-// callGraph is what methods call, directly or through functions without a probe, by class.method:
-// `corehour go build` compiles it in for scopes. A method that an entry with scope lazy reaches is
-// parked, off with its plan ready, until a method that is on and calls it runs for the first time.
+// callGraph maps class.method to its node. Edges are calls, directly or through functions without
+// a probe. `corehour go build` compiles the graph in for scopes. A method that an entry with scope
+// lazy reaches is parked: off, with its plan ready, until a caller that is on runs for the first time.
 type callGraph map[string]*graphNode
 
-// graphNode is a method of the graph, which its package may not have declared yet.
+// graphNode is a method of the graph. Its package may not have declared the method yet.
 type graphNode struct {
 	normal  string
 	callees []*graphNode
 	method  atomic.Pointer[Method]
 	called  atomic.Bool          // a caller that is on has run; it stays so
-	parked  atomic.Pointer[plan] // what the method does once it is called; nil = that is not awaited
-	since   atomic.Int64         // when it was first switched on for that, as now() counts; 0 = never
+	parked  atomic.Pointer[plan] // plan to install when a caller runs; nil = not parked
+	since   atomic.Int64         // first activation by a caller, in now()'s time; 0 = never
 
 	root *methodfile.Settings // of the entry with scope lazy that reaches it; guarded by registry.mu
 }
 
-// parseCallGraph reads the table of a build: a heading, a line for each package and one for each of its
-// functions, which begins with a dot: its name, and the places of its callees among all functions, in base 36.
+// parseCallGraph parses the table of a build: a heading, a line for each package, and a line for each of
+// its functions. A function's line is a dot and its name, then the indexes of its callees in base 36.
 func parseCallGraph(table string) callGraph {
 	g := callGraph{}
 	var nodes []*graphNode
@@ -56,8 +56,8 @@ func parseCallGraph(table string) callGraph {
 	return g
 }
 
-// follow gives the methods that entries with scope lazy reach the settings of that entry, the first of
-// several. file may be nil. registry.mu is held.
+// follow assigns to each method reached by an entry with scope lazy the settings of that entry, of
+// several the first. file can be nil. registry.mu is held.
 func (g callGraph) follow(file *methodfile.File) {
 	var roots []*graphNode
 	settings := map[*graphNode]*methodfile.Settings{}
@@ -85,8 +85,8 @@ func (n *graphNode) reach(root *methodfile.Settings) {
 	}
 }
 
-// activate notes that a caller that is on runs, and switches the method on if it is parked. It
-// blocks nothing, as it is part of a call: it repeats what it did if another plan is parked meanwhile.
+// activate records that a caller that is on runs, and switches the method on if it is parked. It is
+// part of a call, so it never blocks: it installs again if another plan was parked meanwhile.
 func (n *graphNode) activate() {
 	if !n.called.Load() {
 		n.called.Store(true)
@@ -105,7 +105,7 @@ func (n *graphNode) activate() {
 	}
 }
 
-// switchedOn returns when a caller first switched the method on, in Unix ns; 0 = none has.
+// switchedOn returns the time at which a caller first activated the method, in Unix ns; 0 = never.
 func (e *engine) switchedOn(m *Method) int64 {
 	if m.node == nil || m.node.since.Load() == 0 {
 		return 0
@@ -113,18 +113,17 @@ func (e *engine) switchedOn(m *Method) int64 {
 	return e.unix(m.node.since.Load())
 }
 
-// justActivated is how long rows say that a caller has switched their method on.
+// justActivated is the time after an activation during which rows are marked as activated.
 const justActivated = time.Minute
 
-// activated reports whether a caller first switched the method on less than justActivated before a
-// time, in Unix ns.
+// activated reports whether a caller first activated the method less than justActivated before at,
+// in Unix ns.
 func (e *engine) activated(m *Method, at int64) bool {
 	on := e.switchedOn(m)
 	return on != 0 && at-on < int64(justActivated)
 }
 
-// park puts a plan where the method gets it once it is called; nil = that is not awaited.
-// registry.mu is held.
+// park stores the plan that the method gets when a caller runs; nil = not parked. registry.mu is held.
 func (n *graphNode) park(pl *plan) {
 	if old := n.parked.Swap(pl); old != nil && old != pl {
 		old.openShards(minuteOf(engineOf(old).unix(now())), false)

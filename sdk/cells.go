@@ -22,18 +22,18 @@ type cell struct {
 	cellSums
 }
 
-// cellTable aggregates what the queue refused and what mode Aggregate collects.
+// cellTable aggregates the records that the queue refused and the calls of mode Aggregate.
 //
-// It is bounded twice: when the cells by caller are full, a record goes to its
-// method's cell without caller, which has room of its own; when that is full too,
-// the record is a named loss.
+// It has two bounds. When the cells by caller are full, a record is added to its method's cell
+// without caller, which has a bound of its own. When that is full too, the record is lost and
+// counted.
 type cellTable struct {
 	mu       sync.Mutex
 	cells    map[cellKey]*cell
 	limit    int
 	folded   int64 // records added that the queue had refused
-	lost     int64 // records that found no cell
-	widened  int64 // records that lost their caller for want of a cell
+	lost     int64 // records without a cell
+	widened  int64 // records that lost their caller because the cells by caller were full
 	byCaller int   // cells with a caller
 }
 
@@ -60,7 +60,7 @@ func (t *cellTable) addRecord(key cellKey, r *record, start int64) {
 	}
 }
 
-// merge adds sums and empties them.
+// merge moves sums into the cell of key, and empties them.
 func (t *cellTable) merge(key cellKey, from *cellSums) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +144,7 @@ func minuteOf(unix int64) int64 {
 	return m
 }
 
-// measurements returns how many timed calls the cells stand for.
+// measurements returns the number of timed calls in all cells.
 func (t *cellTable) measurements() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

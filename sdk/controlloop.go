@@ -12,7 +12,7 @@ import (
 
 const (
 	tick = time.Second
-	// busyCalls in one tick make a method's counter worth a cache line per stack.
+	// busyCalls in one tick justify a counter with its own cache line per stack.
 	busyCalls = 10_000
 )
 
@@ -51,7 +51,7 @@ func (e *engine) controlLoop() {
 				calibrated++
 				e.calibrate()
 			}
-			reportUnused() // by now the program has made its methods
+			reportUnused() // by now the program has created its methods
 			boundary.Reset(e.untilBoundary())
 		case <-spending.C:
 			e.holdBudget(now())
@@ -65,8 +65,8 @@ func (e *engine) controlLoop() {
 		case file := <-e.methodFiles:
 			e.applyMethodFile(file)
 		case <-ticker.C:
-			// After a tick that came late the whole program had no processor, so a
-			// slot held long says nothing about its method. The next tick decides.
+			// A late tick means that the whole program had no processor. A slot held that long
+			// is then no fault of its method, so the next tick decides.
 			at := now()
 			if at-lastTick < int64(tick)+int64(cpuslots.Patience)/4 {
 				e.freeSlots(at)
@@ -97,12 +97,12 @@ func (e *engine) untilBoundary() time.Duration {
 	return time.Duration(floor(at, int64(e.interval)) + int64(e.interval) - at)
 }
 
-// littleStep is how much later than it is due an interval may end: collectors allow as much CPU time
-// beyond what fits into it.
+// littleStep is the longest delay of an interval's end. Collectors tolerate that much CPU time
+// beyond the length of the interval.
 const littleStep = time.Second
 
-// boundaryAhead returns how long it is until the interval ends after all, where the clock was set back by
-// little since its end was awaited; 0 = it has ended.
+// boundaryAhead returns the time until the end of the interval if the clock was set back by less
+// than littleStep while the loop waited; 0 = the interval has ended.
 func (e *engine) boundaryAhead() time.Duration {
 	if wait := e.untilBoundary(); wait < littleStep && floor(e.unix(now()), int64(e.interval)) <= e.lastCut {
 		return wait
@@ -112,8 +112,8 @@ func (e *engine) boundaryAhead() time.Duration {
 
 func floor(x, step int64) int64 { return x - x%step }
 
-// cut closes the interval that ends at end. If more than a minute has passed (the
-// machine slept, or its clock was set) the interval is the end of the last minute.
+// cut closes the interval that ends at end. If more than a minute has passed (the machine slept,
+// or its clock was set), the interval starts with the last minute.
 func (e *engine) cut(end int64, final bool) {
 	iv := &interval{start: e.lastCut, end: end, final: final}
 	at := now()
@@ -162,8 +162,8 @@ func (e *engine) cut(end int64, final bool) {
 	e.wakeSender()
 }
 
-// freeSlots ends the CPU timing of methods that hold a slot too long. Their calls in
-// flight keep what they hold until they end.
+// freeSlots ends the CPU timing of methods that hold a slot too long. Their calls in flight keep
+// slot and thread until they end.
 func (e *engine) freeSlots(at int64) {
 	useOf := func(slot int) uint64 { return slotDetails[slot].use.Load() }
 	cpuSlots.Impatient(at, useOf, func(m *Method) {
@@ -175,23 +175,23 @@ func (e *engine) freeSlots(at int64) {
 	})
 }
 
-// disableCPUOfStrays takes methods whose calls end on other goroutines off CPU timing.
+// disableCPUOfStrays ends the CPU timing of methods whose calls end on other goroutines.
 func (e *engine) disableCPUOfStrays() {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	cpuSlots.Owners(e.disableCPUOfStray)
 }
 
-// disableCPUOfStray takes the method off if it is one, as long as the program lives: what it lost
-// stays lost over a shutdown. registry.mu is held.
+// disableCPUOfStray ends the CPU timing of m if its calls end on other goroutines. That holds for
+// the life of the program, because lost slots stay lost over a shutdown. registry.mu is held.
 func (e *engine) disableCPUOfStray(m *Method) {
 	if m.cpu.Strayed.Load() && e.timeByWallOnly(m, "strayed") {
 		messages.Logf("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
 	}
 }
 
-// timeByWallOnly ends the CPU timing of a method and reports whether it had any until
-// now. registry.mu is held.
+// timeByWallOnly ends the CPU timing of m and reports whether it was on until now. registry.mu is
+// held.
 func (e *engine) timeByWallOnly(m *Method, why string) bool {
 	if m.wallOnly != "" {
 		return false
@@ -202,7 +202,7 @@ func (e *engine) timeByWallOnly(m *Method, why string) bool {
 	return true
 }
 
-// shardBusyCounters gives methods that are called often a counter per shard.
+// shardBusyCounters gives each busy method one counter per shard.
 func (e *engine) shardBusyCounters(seen map[*Method]int64) {
 	shards := shardCount()
 	registry.mu.Lock()
@@ -224,8 +224,8 @@ func (e *engine) shardBusyCounters(seen map[*Method]int64) {
 	}
 }
 
-// shardCount returns the power of two from four counters a processor up: with fewer, two
-// busy goroutines too often meet on one.
+// shardCount returns the number of counters of a busy method: four per processor, rounded up to a
+// power of two. With fewer, two busy goroutines often share one.
 func shardCount() int {
 	return powerOfTwo(min(4*runtime.NumCPU(), maxShards))
 }

@@ -2,18 +2,17 @@ package corehour
 
 import "math"
 
-// A call that is only counted costs a few nanoseconds in a loop, and several times that between other
-// work, which has pushed what it reads out of the processor's caches. It is too short to be timed as it
-// is. But of the two cache lines that it reads, that of its method and that of its counter, the second
-// can be: now and then the next call of a busy method finds a counter that sends it here. The first is
-// as far away, since the same calls read it. It is not the call after one that was timed, whose system
-// calls have pushed out more, but one that follows some calls later; and not one after a while, since
-// that would be the first of many in a row.
+// A counted call costs a few nanoseconds in a loop. Between other work it costs several times that,
+// because its two cache lines (method and counter) were evicted. Such a call is too short to time
+// directly. The load of the counter's line can be timed: now and then the next call of a busy method
+// finds a special counter that sends it here. The method's line is assumed to take as long, since the
+// same calls read it. The measured call is not the first after a timed one, whose system calls evict
+// more lines, and not the first after a pause, which would start many calls in a row.
 
-// timing is the plan of counters that send a call to timeCount. No plan is later.
+// timing is the plan of counters that send a call to timeCount. Its number is above that of any plan.
 var timing = &plan{number: math.MaxInt64}
 
-// timingCounters take the place of a method's shards for a call.
+// timingCounters replace a method's shards for one call.
 var timingCounters = func() *[maxShards]shard {
 	var counters [maxShards]shard
 	for i := range counters {
@@ -22,22 +21,22 @@ var timingCounters = func() *[maxShards]shard {
 	return &counters
 }()
 
-// longestCount is the longest time in ns that is taken for that of two reads of memory: where it was
-// longer the processor was taken away.
+// longestCount is the longest plausible time of two memory reads in ns. A longer time means that
+// the processor was taken away.
 const longestCount = 1000
 
-// undisturbed is how many calls after a timed one the counting of a call is measured.
+// undisturbed is the number of calls between a timed one and the measurement of a counted one.
 const undisturbed = 16
 
-// timeNextCount has the next call of a busy method timed as it is counted.
+// timeNextCount arranges that the counting of the method's next call is timed, if the method is busy.
 func (m *Method) timeNextCount() {
 	if m.shards.Load() != nil {
 		m.counters.Store(&timingCounters[0].callCounter)
 	}
 }
 
-// timeCount counts a call on the counter that it would have found, and measures how much longer that
-// takes than to do it again. Before, it does so on one of its own, which brings the code into the caches.
+// timeCount counts a call on its regular counter, and measures how much longer that takes than
+// repeating it. It first counts on a counter of its own, to bring the code into the caches.
 func (pl *plan) timeCount(i uint) (c *callCounter, n, next int64) {
 	shards := *pl.method.shards.Load()
 	pl.method.counters.Store(&shards[0].callCounter)
@@ -54,8 +53,8 @@ func (pl *plan) timeCount(i uint) (c *callCounter, n, next int64) {
 	return c, n, next
 }
 
-// timed counts calls as begin does, and returns how long that took. It has no branches, which the
-// processor would expect to be as the last time.
+// timed counts calls as begin does, and returns the time that took. It has no branches, because the
+// processor would predict them from the last call.
 //
 //go:noinline
 func (c *callCounter) timed(calls int64) (n, next int64, owner *plan, took int64) {

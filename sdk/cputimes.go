@@ -11,13 +11,13 @@ import (
 type cpuChoice uint8
 
 const (
-	cpuIfSafe cpuChoice = iota // the default: not in a program that may use coroutines
+	cpuIfSafe cpuChoice = iota // the default: not in a program that can use coroutines
 	cpuOn
 	cpuOff
 )
 
-// cpuSlots returns how many calls may have their CPU timed at the same time: none where
-// CPU is not timed, or where the program has too few threads for it.
+// cpuSlots returns the maximum number of calls with timed CPU at the same time: none if CPU is not
+// timed, or if the program has too few threads.
 func (c *config) cpuSlots() int {
 	if !c.timesCPU() {
 		return 0
@@ -30,11 +30,10 @@ func (c *config) cpuSlots() int {
 	return slots
 }
 
-// timesCPU reports whether the CPU of calls is timed, which locks their threads. Go
-// ends a program, with an error that nothing recovers from, whose goroutine is locked
-// otherwise when it switches to a coroutine of iter.Pull than when that was made; and
-// which method makes, pulls or yields in one is not known before it does. So no thread
-// is ever locked in a program that may use them, unless it asks for that.
+// timesCPU reports whether the CPU of calls is timed, which locks their threads. Go ends a program,
+// without a chance to recover, if a goroutine switches to an iter.Pull coroutine with another thread
+// lock than at its creation. Nobody knows beforehand which method creates, pulls or yields in one. So
+// no thread is locked in a program that can use coroutines, unless the program asks for it.
 func (c *config) timesCPU() bool {
 	if c.cpu == cpuOff || !hostclock.GoroutineAvailable() {
 		return false

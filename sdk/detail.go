@@ -12,17 +12,17 @@ import (
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
-// detail holds what a timed call needs beyond its start. Details are reused; the
-// use count tells a Call that is ended twice from the next one with the same
-// detail: it is odd while a call is in flight.
+// detail holds the data of a timed call beyond its start time. Details are reused. The use count
+// distinguishes a Call that is ended twice from the next one with the same detail: it is odd while
+// a call is in flight.
 type detail struct {
 	use     atomic.Uint64
 	plan    *plan
 	caller  *callers.Owner
 	extra   *extra
 	start   int64
-	reached int64 // when the probe began to choose the call, 0 = not known
-	first   int64 // when it began to read clocks, if the CPU is timed
+	reached int64 // time at which the probe began to choose the call, 0 = unknown
+	first   int64 // time of the first clock reading, if the CPU is timed
 	state   cpuState
 	load    cpuslots.Load
 
@@ -33,31 +33,31 @@ type detail struct {
 }
 
 const (
-	// waitsUnread is of methods that have not waited yet, so that others need not pay for it.
+	// waitsUnread means that waits are not counted, which methods that never waited need not pay for.
 	waitsUnread = -1
-	// wait is how much longer than its CPU time a call takes in ns that has waited.
+	// wait is the excess of wall over CPU time in ns from which a call counts as having waited.
 	wait = 2_000
 )
 
-// rehearsal is the use of an end that only reads the clock.
+// rehearsal is the use count of an end that only reads the clock.
 const rehearsal = -1
 
 var (
 	details     = sync.Pool{New: func() any { return new(detail) }}
-	slotDetails [cpuslots.Most]detail // of calls that hold a slot
-	// cpuSlots belongs to the program, not to what Start made: threads locked before
-	// a restart are still locked after it.
+	slotDetails [cpuslots.Most]detail // details of calls that hold a slot
+	// cpuSlots belongs to the program, not to the engine: threads locked before a restart are
+	// still locked after it.
 	cpuSlots cpuslots.Table[Method]
 )
 
-// time prepares to time a chosen call: begin reads when it starts. All that takes time (the
-// stack, the draw, the trace) comes before the clocks are read.
+// time prepares to time a chosen call; begin reads its start afterwards. Slow work (stack, draw,
+// trace) happens before the clocks are read.
 //
-// The thread's clock is read outside of the wall clock. It is a system call that brings
-// the scheduler's account up to date: a time slice that is used up ends at its return,
-// which would be in the wall time. The wall clock is read once before it, and after it by the
-// code that will end the call and here, so that all are in the processor's caches when
-// they count. See docs/adr/0031-probe-cost.md.
+// The thread's clock is read outside of the wall time. It is a system call that updates the
+// scheduler's account: a used-up time slice ends at its return, which would be part of the wall
+// time. The wall clock is read once before it, and after it by the code that will end the call and
+// by this function, so that all of that code is in the caches for the readings that count. See
+// docs/adr/0031-probe-cost.md.
 func (pl *plan) time(ctx context.Context, caller *callers.Owner, stack string, reached int64) Call {
 	e := engineOf(pl)
 	var x *extra
@@ -100,7 +100,7 @@ func (pl *plan) time(ctx context.Context, caller *callers.Owner, stack string, r
 		d.first = now()
 		d.cpuStart = hostclock.ThreadCPU()
 		Call{detail: d, word: rehearsal}.end(false)
-		d.start = now() // warms what begin does next
+		d.start = now() // brings begin's reading into the caches
 	}
 	return Call{plan: pl, word: word, detail: d}
 }
@@ -113,7 +113,7 @@ func (d *detail) end(use int64, failed bool) {
 	slot := d.slot
 	var cpuEnd int64
 	if slot != cpuslots.None {
-		cpuEnd = hostclock.ThreadCPU() // that it is the right thread's is checked after the clocks
+		cpuEnd = hostclock.ThreadCPU() // the check for the right thread follows after the clocks
 	}
 	if !d.use.CompareAndSwap(uint64(use), uint64(use)+1) {
 		return // ended before
@@ -151,19 +151,18 @@ func (d *detail) end(use int64, failed bool) {
 	}
 }
 
-// settleCPU accepts a reading of the thread's CPU, from which the least that reading the
-// clocks was ever seen to add is taken off. It is read outside of the wall time, so both
-// are at least the CPU time of the call, and the lower one is nearer to it: wall >= CPU
-// holds for every record. Of a call that did not wait the CPU time is its wall time.
+// settleCPU sets the CPU time of the record to the smaller of its wall time and the CPU reading
+// less the least excess ever seen for reading the clocks. The CPU is read outside of the wall time,
+// so both are upper bounds of the call's CPU time, and wall >= CPU holds for every record.
 //
-// CPU that exceeds wall time by more than the kernel's clocks drift apart (500 ppm) and
-// cold caches cost comes from clocks that are not to be trusted.
+// A CPU time that exceeds wall time by more than clock drift (500 ppm) and cold caches explain is
+// untrusted.
 //
-// Where the processor was taken away just before the call, its caches are those of another
-// program, which is the probe's doing: it asked the scheduler. The CPU time of a short
-// call is not its own then. What decides is the last that was accepted, so that no call is
-// left out for its own length; it counts double each time, so that where the processor is
-// always taken away some are accepted.
+// cold means that the processor was taken away just before the call, because the probe's system
+// call ended the time slice. The caches then belong to another program, and the CPU time of a short
+// call is unavailable. The last accepted CPU time of the method decides whether it is short, so no
+// call is excluded for its own length. That time doubles with each exclusion, so some calls are
+// accepted even if the processor is always taken away.
 func (r *record) settleCPU(cpu, reading int64, cold bool) {
 	const caches = 50_000 // ns
 	if cpu < 0 || cpu > r.wall+r.wall/1000+caches {

@@ -1,5 +1,5 @@
-// Package corehour is a probe for methods: it counts every call exactly, and measures
-// what calls cost by sampling.
+// Package corehour is a probe for methods: it counts every call exactly, and samples the cost
+// of calls.
 //
 //	shutdown, err := corehour.Start(ctx, corehour.WithService("shop", "1.4.2"))
 //
@@ -16,11 +16,11 @@
 // cells and counts, and delivers one at a time. The control loop (engine.controlLoop) cuts
 // the counts each minute and applies method file and served rates.
 //
-// Its invariants: counts are exact and never thinned. A measurement carries its sampling
+// Its invariants: counts are exact and never sampled. A measurement carries its sampling
 // probability, which is decided before its value is known. CPU time is true or absent.
-// What the queue refuses is aggregated, and what cannot be aggregated is counted. Nothing
-// here blocks, slows or crashes the program, and all memory is bounded.
+// Records that the queue refuses are aggregated, and those that cannot be aggregated are
+// counted. Nothing here blocks, slows or crashes the program, and all memory is bounded.
 //
-// It does not trace requests: a measurement may carry the ids of a trace, no more. CPU
-// time is that of the calling goroutine, not of goroutines that the method starts.
+// It does not trace requests: a measurement can carry the ids of a trace, no more. CPU time
+// belongs to the calling goroutine, not to goroutines that the method starts.
 package corehour

@@ -29,10 +29,10 @@ func (e *engine) encode(body []byte, r *request) []byte {
 	return w.Request(body, e.resource, scope)
 }
 
-// encoder writes what the engine sends as spans.
+// encoder writes the engine's data as spans.
 type encoder struct{ *spans.Writer }
 
-// headOf returns what all measurements of a plan have in common, encoded once.
+// headOf returns the encoded attributes that all measurements of a plan share, encoded once.
 func headOf(pl *plan) []byte {
 	if pl.head == nil {
 		pl.head = spans.Head(pl.method.name, pl.rate)
@@ -50,7 +50,7 @@ var (
 	activatedAttr = otlp.BoolAttribute(nil, otlp.SpanAttributes, spans.AttrActivated, true)
 )
 
-// call writes a measurement. activated: a caller has just switched the method on.
+// call writes a measurement. activated means that a caller has just switched the method on.
 func (w encoder) call(r *record, start int64, activated bool) {
 	if r.traced() {
 		w.BeginTraced(r.extra.trace.TraceID, r.extra.trace.SpanID)
@@ -90,14 +90,14 @@ func (w encoder) call(r *record, start int64, activated bool) {
 	w.End()
 }
 
-// activated writes that a caller has just switched the method on.
+// activated writes the attribute for a method that a caller has just switched on.
 func (w encoder) activated(is bool) {
 	if is {
 		w.Append(activatedAttr)
 	}
 }
 
-// waits writes how often calls gave up the processor, which few do.
+// waits writes how often calls gave up the processor, unless it is 0, as for most calls.
 func (w encoder) waits(n int64) {
 	if n > 0 {
 		w.Int(spans.AttrCPUWaits, n)
@@ -113,7 +113,7 @@ func (w encoder) correlation(t *TraceContext) {
 	}
 }
 
-// aggregate writes a cell. activated: a caller has just switched the method on.
+// aggregate writes a cell. activated means that a caller has just switched the method on.
 func (w encoder) aggregate(c *cell, threadClock, activated bool) {
 	w.BeginSummary(c.method.name, spans.KindAggregate, c.first, c.last)
 	w.Text(spans.AttrFunction, c.method.name)
@@ -158,7 +158,7 @@ func (w encoder) sums(prefix string, s *durationSums) {
 	w.Doubles(prefix+".counts", counts)
 }
 
-// counts writes how often each method was called in an interval, or since it was switched on.
+// counts writes the calls of each method in an interval, or since its activation.
 func (w encoder) counts(iv *interval) {
 	whole := len(iv.methods) - iv.recent
 	steady := whole - iv.activated
@@ -178,8 +178,8 @@ func (w encoder) countsFrom(start, end int64, methods []*Method, calls []int64, 
 	w.End()
 }
 
-// process writes what the process used in an interval, and in those it absorbed, and
-// how the SDK fares.
+// process writes the resource use of the process in an interval and those it absorbed, and the
+// SDK's own counters.
 func (w encoder) process(iv *interval, s *Snapshot) {
 	w.BeginSummary(spans.NameProcess, spans.KindProcess, iv.end-iv.lasted, iv.end)
 	if iv.cpuKnown {

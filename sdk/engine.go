@@ -17,14 +17,13 @@ import (
 	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
-// engine is what lives between Start and shutdown: the queue, the cells, and two
-// goroutines. The control loop acts on time (counts, minutes, CPU slots); the sender
-// sends, one request at a time.
+// engine is the SDK between Start and shutdown: the queue, the cells, and two goroutines. The
+// control loop acts on time (counts, minutes, CPU slots); the sender sends one request at a time.
 type engine struct {
 	config
 	threadClock bool // CPU is timed, and threads are locked
 	slots       cpuslots.Bounds
-	walkable    bool         // stacks, by their frame pointers
+	walkable    bool         // stacks can be walked by their frame pointers
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring.Ring[record]
 	batchMask   uint64 // a batch is full when these bits of the ring's count are 0
@@ -33,10 +32,10 @@ type engine struct {
 	intervals   intervalList
 	counters    counters
 	probe       probeCosts
-	hooks       atomic.Int64 // trace hooks of the program that run now
+	hooks       atomic.Int64 // trace hooks of the program that are running
 	policy      policy
-	closing     bool        // no method is switched on any more; guarded by registry.mu
-	ratesServed atomic.Bool // rates are in force that a collector served
+	closing     bool        // no method is switched on any longer; guarded by registry.mu
+	ratesServed atomic.Bool // rates served by a collector are in force
 
 	loopState
 	senderState
@@ -46,25 +45,25 @@ type engine struct {
 	crowded  chan struct{} // to the control loop: the queue has little headroom left
 	stopping chan struct{}
 	stopped  sync.WaitGroup
-	deadline context.Context // ends when shutdown may wait no longer
+	deadline context.Context // ends at the deadline of shutdown
 	giveUp   context.CancelFunc
 	http     *http.Client
 }
 
-// loopState is owned by the control loop: the last interval, and what is decided from time to time.
+// loopState is owned by the control loop: the last interval, the budget, and the age of rates.
 type loopState struct {
 	lastCut     int64 // Unix ns
-	lastCutAt   int64 // by now()
+	lastCutAt   int64 // in now()'s time
 	lastCPU     int64
 	lastOwn     ownWork
-	lastCutDone chan struct{} // closed by the last cut of all
+	lastCutDone chan struct{} // closed by the final cut
 	budget      budget
-	ratesUntil  int64 // as now() counts: then they are no longer fresh
+	ratesUntil  int64 // in now()'s time: the end of their freshness
 }
 
-// senderState is owned by the sender, but for what is atomic.
+// senderState is owned by the sender, except for the atomic fields.
 type senderState struct {
-	out           func(*request) (export.Outcome, error) // sends or prints; the error is what was wrong last
+	out           func(*request) (export.Outcome, error) // sends or prints; the error describes the last fault
 	lastFault     error                                  // of the last request
 	records       []record                               // reused
 	cellsPending  bool                                   // the last request did not hold all cells
@@ -74,7 +73,7 @@ type senderState struct {
 	resource      []byte
 }
 
-// ratesSources are where rates come from while the program runs.
+// ratesSources are the sources of rates while the program runs.
 type ratesSources struct {
 	poller      *export.Poller        // nil = rates are not polled
 	servedRates chan *rateTable       // from the poller to the control loop
@@ -84,7 +83,7 @@ type ratesSources struct {
 	stopPolling context.CancelFunc
 }
 
-// counters are those of an engine that are not kept elsewhere.
+// counters are the engine's counters that no other part keeps.
 type counters struct {
 	dropped        atomic.Int64
 	slotRefusals   atomic.Int64
@@ -178,8 +177,8 @@ func (e *engine) wakeSender() {
 	}
 }
 
-// anchor ties now() to the clock on the wall, again and again: over days the two
-// part by milliseconds, and a suspended machine stops one of them.
+// anchor updates the offset between now() and the wall clock: over days the two drift apart by
+// milliseconds, and a suspended machine stops one of them.
 func (e *engine) anchor() { e.offset.Store(hostclock.Wall() - now()) }
 
 func (e *engine) unix(mono int64) int64 { return mono + e.offset.Load() }

@@ -11,9 +11,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/export"
 )
 
-// fromEnvironment applies the variables of OpenTelemetry and our own. A variable
-// that is invalid is named on stderr and ignored: a typing error must not stop a
-// service.
+// fromEnvironment applies the variables of OpenTelemetry and our own. An invalid variable is
+// named on stderr and ignored, because a typing error must not stop a service.
 func (c *config) fromEnvironment() {
 	c.disabled = strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true")
 
@@ -29,7 +28,7 @@ func (c *config) fromEnvironment() {
 
 func (c *config) sendingFromEnvironment() {
 	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", export.TracesPath, false)
-	c.endpoints("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", false) // by the standard, taken as it is
+	c.endpoints("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", false) // used unchanged, as the OpenTelemetry specification requires
 	c.endpoints("COREHOUR_ENDPOINTS", export.TracesPath, true)
 	if base := os.Getenv("COREHOUR_RATES_ENDPOINT"); base != "" {
 		if _, err := export.RatesURLs(base, c.collectors); err != nil {
@@ -108,14 +107,14 @@ func (c *config) measuringFromEnvironment() {
 	c.methodFile = os.Getenv("COREHOUR_METHODS")
 }
 
-// variable reads one that is set. What is not valid is left out.
+// variable passes the value of a variable to read, if it is set, and logs an invalid value.
 func variable(name, want string, read func(value string) (valid bool)) {
 	if value := os.Getenv(name); value != "" && !read(value) {
 		messages.Logf("%s is left out: must be %s, found %q", name, want, value)
 	}
 }
 
-// endpoints reads a variable that holds one base URL, or several after commas.
+// endpoints reads a variable with one base URL, or with several separated by commas.
 func (c *config) endpoints(variable, path string, several bool) {
 	value := os.Getenv(variable)
 	if value == "" {
@@ -132,9 +131,9 @@ func (c *config) endpoints(variable, path string, several bool) {
 	}
 }
 
-// pairs reads a variable of the form key=value,key=value with escaped values. take
-// says what is wrong with a pair, or "". Keys and values may be secrets, where a comma
-// or an equals sign is amiss, so a fault names the place only.
+// pairs reads a variable of the form key=value,key=value with escaped values. take returns the
+// fault of a pair, or "". A misplaced comma or equals sign can turn a secret into a key, so a
+// fault names the position only.
 func pairs(variable string, take func(key, value string) (fault string)) {
 	for i, pair := range strings.Split(os.Getenv(variable), ",") {
 		if strings.TrimSpace(pair) == "" {

@@ -1,15 +1,15 @@
 package corehour
 
-// A request that is not answered lasts up to a minute, and the queue is full long before.
-// From then on each record would be aggregated by the goroutine that made it, in memory
-// that is cold there, which costs a program several times what a place in the queue
-// does. So while a request is in flight the control loop aggregates the oldest records of
-// a queue that has little headroom left. A program that is faster still finds it full.
+// A request without an answer lasts up to a minute, and the queue is full long before. From then
+// on the goroutine that made a record would aggregate it, in memory that is cold there, which costs
+// the program several times as much as a place in the queue. So while a request is in flight, the
+// control loop aggregates the oldest records of a queue with little headroom. A program that is
+// faster than that still finds the queue full.
 
-// headroomOf returns how many places of a queue are kept free: none of a very small one.
+// headroomOf returns the number of places that a queue keeps free: 0 for a very small queue.
 func headroomOf(c *config) int { return min(c.batch, c.queue/8) }
 
-// requestHeadroom wakes the control loop, unless it is already to wake.
+// requestHeadroom wakes the control loop, unless a wake-up is pending.
 func (e *engine) requestHeadroom() {
 	select {
 	case e.crowded <- struct{}{}:

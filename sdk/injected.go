@@ -15,12 +15,11 @@ import (
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
-// What is in this file is for programs whose probes were compiled in by `corehour go build`.
-// Programs that are written with probes call NewMethod and Start.
+// This file is for programs whose probes were compiled in by `corehour go build`. Programs with
+// probes in their source call NewMethod and Start.
 
-// Declare registers the methods of a package. Their names stand in a table, a line each
-// after the heading, and after a tab what is to be known of the method: w = its CPU is
-// never timed.
+// Declare registers the methods of a package. The table has a heading and one line per method: its
+// name, and after a tab its properties: w = its CPU is never timed.
 func Declare(methods []Method, table string) bool {
 	lines := strings.Split(strings.TrimSuffix(table, "\n\x00"), "\n")
 	if len(lines) != len(methods)+2 {
@@ -43,13 +42,13 @@ func Declare(methods []Method, table string) bool {
 // On reports whether the method is on.
 func (m *Method) On() bool { return m.plan.Load() != nil }
 
-// Autostart starts the SDK before the packages of the program are initialised, and
-// registers what sends the rest when the program ends. Unless methods are named in the
-// build's method file, or at run time, they are off. Without any setting nothing starts.
+// Autostart starts the SDK before the packages of the program are initialised, and arranges that the
+// rest is sent when the program ends. Methods are off unless the build's method file or a run-time
+// setting names them. Without any setting nothing starts.
 //
-// calls is the call graph of scopes. onExit registers a function to be called when the program ends by itself, and goroutine returns
-// the id of the running goroutine; signals says that the program handles none, so that those that
-// end it are awaited here.
+// calls is the call graph of scopes. onExit registers a function that runs when the program ends by
+// itself. goroutine returns the id of the running goroutine. signals = true means that the program
+// handles no signals, so those that end it are handled here.
 func Autostart(methodFile, calls string, onExit func(func()), goroutine func() uint64, signals bool) {
 	hostclock.UseID(goroutine)
 	if methodFile == "" && !configured() {
@@ -86,15 +85,15 @@ func Autostart(methodFile, calls string, onExit func(func()), goroutine func() u
 
 var ending atomic.Pointer[func()]
 
-// AtEnd sends what is left. Function main calls it as it ends, also by a panic, after which
-// nothing else is called.
+// AtEnd sends the remaining data. Function main calls it when it ends, also by a panic, after which
+// no exit hook runs.
 func AtEnd() {
 	if end := ending.Load(); end != nil {
 		(*end)()
 	}
 }
 
-// exitPatience bounds how long a program that has ended waits for a collector.
+// exitPatience bounds the wait of an ended program for a collector.
 const exitPatience = 3 * time.Second
 
 // configured reports whether a setting asks for measurements.
@@ -114,7 +113,7 @@ func programName() string {
 	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 }
 
-// builtFile parses the method file that was compiled in. The build has named its faults.
+// builtFile parses the compiled-in method file. The build has reported its faults.
 func (c *config) builtFile() *methodfile.File {
 	if c.builtMethodFile == "" {
 		return nil

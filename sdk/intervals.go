@@ -2,23 +2,23 @@ package corehour
 
 import "sync"
 
-// interval is what one process counted in one interval, inside one minute.
+// interval holds the counts of one process in one interval, inside one minute.
 type interval struct {
 	start, end int64 // Unix ns
-	lasted     int64 // ns, of itself and of all that it absorbed
+	lasted     int64 // ns, including absorbed intervals
 	methods    []*Method
 	calls      []int64
-	activated  int   // of the methods, those before the last: callers switched them on just before
-	recent     int   // of the methods, the last: callers switched them on within the interval
-	recentOn   int64 // when the first of them was; Unix ns, before end
+	activated  int   // number of methods, before the recent ones, that callers switched on shortly before
+	recent     int   // number of methods, at the end, that callers switched on within the interval
+	recentOn   int64 // time of the first of those activations; Unix ns, before end
 	total      int64
 	cpu        int64 // CPU of the process, ns; only if cpuKnown
 	cpuKnown   bool
-	sdk        int64 // CPU of the SDK itself, ns, about: its probes, and making requests
+	sdk        int64 // estimated CPU of the SDK itself, ns: its probes, and building requests
 	final      bool
 }
 
-// spans returns how many spans the interval makes: one of the process, and counts.
+// spans returns the number of spans of the interval: one for the process, and its counts.
 func (iv *interval) spans() int {
 	n := 1
 	for _, methods := range []int{len(iv.methods) - iv.activated - iv.recent, iv.activated, iv.recent} {
@@ -29,9 +29,8 @@ func (iv *interval) spans() int {
 	return n
 }
 
-// intervalList holds the intervals that no one has accepted yet. It is bounded:
-// when it is full the two oldest become one, which is exact in its counts and
-// coarser in its times.
+// intervalList holds the intervals that no collector has accepted yet. It is bounded: when it is
+// full, the two oldest become one, with exact counts and coarser times.
 type intervalList struct {
 	mu      sync.Mutex
 	waiting []*interval // oldest first
@@ -46,7 +45,7 @@ func (l *intervalList) addInterval(iv *interval) {
 	l.bound()
 }
 
-// putBack returns intervals whose request was definitely not accepted.
+// putBack returns intervals to the list whose request was definitely not accepted.
 func (l *intervalList) putBack(ivs []*interval) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,10 +60,10 @@ func (l *intervalList) bound() {
 	}
 }
 
-// absorb adds an older interval. The counts keep the times of the newer one: a counts
-// span never crosses a minute. The process, whose cores were there all the while, says
-// how long both lasted; that is added up, because the clock may have been set between
-// them. When methods were switched on is left out: the older one's calls were before.
+// absorb adds an older interval. The counts keep the times of the newer one, because a counts span
+// never crosses a minute. The process span covers the length of both, since its cores existed all
+// the time; the lengths are added, because the clock may have been set in between. Activation times
+// are dropped: the older interval's calls were before.
 func (iv *interval) absorb(older *interval) {
 	at := make(map[*Method]int, len(iv.methods))
 	for i, m := range iv.methods {
@@ -86,8 +85,8 @@ func (iv *interval) absorb(older *interval) {
 	iv.sdk += older.sdk
 }
 
-// removeOldest removes and returns the oldest intervals, as many as have counts together
-// at most, but one at least.
+// removeOldest removes and returns the oldest intervals with together at most counts counts, and at
+// least one interval.
 func (l *intervalList) removeOldest(counts int) []*interval {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,27 +12,27 @@ import (
 	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
-// maxMethods bounds the registry. A program that makes up names would otherwise
-// grow it without end; methods beyond the bound stay off and are counted.
+// maxMethods bounds the registry. A program that invents names would otherwise grow it without
+// end; methods beyond the bound stay off and are counted.
 const maxMethods = 1 << 16
 
-// Method is one probed method. Make it once, at package level, with NewMethod.
+// Method is one probed method. Create it once, at package level, with NewMethod.
 //
-// A call that is not timed reads and writes the first 64 bytes only, and the line of its counter if
-// there are several: in a program with many methods each line more is one out of the caches.
+// A call that is not timed uses the first 64 bytes only, and the line of its counter if there are
+// several: in a program with many methods each additional line is a cache miss.
 type Method struct {
 	plan     atomic.Pointer[plan]        // nil while the method is off
-	counters atomic.Pointer[callCounter] // the first of those that calls count on
-	mask     atomic.Uint64               // how many these are at least, a power of two, less one
+	counters atomic.Pointer[callCounter] // the first counter
+	mask     atomic.Uint64               // a power of two less one; there are more counters than that
 	first    callCounter
 
 	name      string
-	signature string // as its build found it; "" = unknown
+	signature string // from the build; "" = unknown
 	owner     callers.Owner
 
-	shards  atomic.Pointer[[]shard] // nil until the method is busy, then instead of first
-	located atomic.Bool             // its function has been seen on a stack, and its callees are on
-	node    *graphNode              // what it calls, as its build found out; nil = unknown
+	shards  atomic.Pointer[[]shard] // nil until the method is busy, then used instead of first
+	located atomic.Bool             // its function was seen on a stack, and its callees are activated
+	node    *graphNode              // its node in the build's call graph; nil = unknown
 
 	cpu     cpuslots.Holder
 	lastCPU atomic.Int64 // of a timed call, in ns; 0 = none yet
@@ -40,11 +40,11 @@ type Method struct {
 
 	// The rest is guarded by registry.mu.
 	options       methodOptions
-	wallOnly      string // why its CPU is no longer timed; "" = it is
+	wallOnly      string // reason why its CPU is not timed; "" = it is timed
 	reportedCalls int64  // calls already cut into an interval
 	tailFrom      int64  // the threshold of its tail
 	halvings      int    // of its default rate, see budget
-	budgeted      int64  // calls when the budget was looked at last
+	budgeted      int64  // calls at the last evaluation of the budget
 	wanted        float64
 }
 
@@ -57,9 +57,8 @@ var registry = struct {
 	graph   callGraph
 }{byName: map[string]*Method{}}
 
-// NewMethod returns the method of this name, the fully qualified name of a
-// function such as "shop/cart.(*Cart).Total". The same name gives the same
-// Method; the options given first win.
+// NewMethod returns the method with this name, the fully qualified name of a function such as
+// "shop/cart.(*Cart).Total". The same name returns the same Method; its first options count.
 func NewMethod(name string, options ...MethodOption) *Method {
 	name = methodName(name)
 	wanted := collect(options)
@@ -77,7 +76,7 @@ func NewMethod(name string, options ...MethodOption) *Method {
 	return m
 }
 
-// register makes the method known by its name, unless the name is taken. registry.mu is held.
+// register adds the method to the registry, unless the name is taken. registry.mu is held.
 func (m *Method) register(name string, wanted methodOptions) {
 	m.name, m.owner.Name, m.options, m.tailFrom = name, callers.Normal(name), wanted, never
 	for _, fault := range wanted.faults {
@@ -99,7 +98,7 @@ func (m *Method) register(name string, wanted methodOptions) {
 	}
 }
 
-// methodName bounds a name given by the program and makes it fit to be sent.
+// methodName bounds a name given by the program and replaces bytes that cannot be sent.
 func methodName(name string) string {
 	name = otlp.Text(name)
 	if len(name) > maxNameLength {
@@ -120,7 +119,7 @@ func refusal(name string) string {
 	return fmt.Sprintf("a program may have %d methods", maxMethods)
 }
 
-// prepare makes what the probe needs once a method may be on.
+// prepare allocates the probe's data once a method can be on.
 func (m *Method) prepare() {
 	m.counters.Store(&m.first)
 	m.owner.Attribute = callerAttribute(m.owner.Name)
@@ -137,8 +136,8 @@ func init() { callers.Entry.Attribute = callerAttribute(callers.Entry.Name) }
 // on reports whether the method is on.
 func (m *Method) on() bool { return m.plan.Load() != nil }
 
-// locate learns at the first call which function holds the probe, and switches on those that were
-// parked until this method runs.
+// locate finds at the first call the function that holds the probe, and activates the methods that
+// are parked until this one runs.
 //
 //go:noinline
 func (m *Method) locate() {
@@ -157,7 +156,7 @@ func (m *Method) locate() {
 // Name returns the name given to NewMethod.
 func (m *Method) Name() string { return m.name }
 
-// Calls returns how often the method has begun while it was on.
+// Calls returns the number of calls while the method was on.
 func (m *Method) Calls() int64 {
 	total := m.first.n.Load()
 	if shards := m.shards.Load(); shards != nil {
@@ -168,7 +167,7 @@ func (m *Method) Calls() int64 {
 	return total
 }
 
-// releasePlans lets go of plans that are no longer used, and of their engine.
+// releasePlans drops references to plans that are no longer used, and so to their engine.
 func (m *Method) releasePlans() {
 	m.first.releasePlan()
 	if shards := m.shards.Load(); shards != nil {
@@ -178,7 +177,7 @@ func (m *Method) releasePlans() {
 	}
 }
 
-// counterCount returns how many counters calls count on.
+// counterCount returns the number of counters of the method.
 func (m *Method) counterCount() int {
 	if shards := m.shards.Load(); shards != nil {
 		return len(*shards)
@@ -186,8 +185,8 @@ func (m *Method) counterCount() int {
 	return 1
 }
 
-// shardCounters gives a busy method a counter per shard, once. The first counter keeps
-// its value and stays part of the sum: a call may still be about to increment it.
+// shardCounters gives a busy method one counter per shard, once. The first counter keeps its value
+// and stays part of the sum: a call may be about to increment it.
 func (m *Method) shardCounters(shards int) {
 	if m.shards.Load() != nil {
 		return
@@ -198,5 +197,5 @@ func (m *Method) shardCounters(shards int) {
 		pl.shardMarks()
 	}
 	m.counters.Store(&counters[0].callCounter)
-	m.mask.Store(uint64(shards - 1)) // last: calls read it first, so that they find no fewer counters
+	m.mask.Store(uint64(shards - 1)) // last: calls read it first, and must never find fewer counters
 }

@@ -2,15 +2,15 @@ package corehour
 
 import "fmt"
 
-// Mode is what a probe does with a call.
+// Mode selects the work of a probe per call.
 type Mode uint8
 
 const (
 	// Sample counts every call and times a share of them, drawn at random. The
 	// default.
 	Sample Mode = iota
-	// Aggregate counts and times every call into sums and a histogram that leave
-	// once per interval.
+	// Aggregate counts and times every call, in sums and a histogram that leave once per
+	// interval.
 	Aggregate
 	// Off neither counts nor times: one load and a branch per call.
 	Off
@@ -28,8 +28,8 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", uint8(m))
 }
 
-// MethodOption is an option of NewMethod. It wins over the method file and the
-// environment; rates served by a collector win over it, but for Off and Blocking.
+// MethodOption is an option of NewMethod. It takes precedence over the method file and the
+// environment; rates served by a collector take precedence over it, except over Off and Blocking.
 type MethodOption func(*methodOptions)
 
 type methodOptions struct {
@@ -38,8 +38,8 @@ type methodOptions struct {
 	faults   []string
 }
 
-// override is what one source (code, file, collector) sets for a method; nil and false
-// mean it is not set.
+// override holds the settings of a method from one source (code, file, collector); nil and false
+// mean not set.
 type override struct {
 	mode     *Mode
 	rate     *float64
@@ -47,7 +47,7 @@ type override struct {
 	blocking bool
 	tail     *bool
 	stack    *bool
-	lazy     bool // the entry is that of a method which reaches it
+	lazy     bool // the entry belongs to a method that reaches this one
 }
 
 func collect(options []MethodOption) methodOptions {
@@ -93,8 +93,8 @@ func CPURate(c float64) MethodOption {
 	}
 }
 
-// Blocking declares that the method mostly waits. Its goroutine is never locked
-// to a thread, so its CPU is never timed.
+// Blocking declares that the method mostly waits. Its goroutine is never locked to a thread, and its
+// CPU is never timed.
 func Blocking() MethodOption {
 	return func(o *methodOptions) { o.blocking = true }
 }
@@ -110,9 +110,8 @@ func WithMode(mode Mode) MethodOption {
 	}
 }
 
-// Tail keeps every long call, about one in a thousand, in addition to those chosen at
-// random. Every call is then timed by the wall, about 0.1 us each. It has no effect in
-// mode Aggregate.
+// Tail keeps every long call, about one in a thousand, in addition to the randomly chosen ones.
+// Every call is then timed by the wall, about 0.1 us each. It has no effect in mode Aggregate.
 func Tail() MethodOption {
 	return func(o *methodOptions) {
 		yes := true
@@ -120,12 +119,10 @@ func Tail() MethodOption {
 	}
 }
 
-// Stack gives chosen calls their stack: the methods that are on up to this one, the
-// outermost first, by class.method, separated by ";". It is searched 64 frames up
-// and is at most 4 KiB long; what is further out is "(cut)". A function that begins
-// several methods is "(ambiguous)". It costs a chosen call about 1 us and an
-// allocation. Sums have no stack, and so has mode Aggregate none, nor a method with
-// NoCaller.
+// Stack records the stack of chosen calls: the methods that are on, outermost first, as class.method
+// separated by ";". It covers 64 frames and at most 4 KiB; frames further out are "(cut)". A function
+// that begins several methods is "(ambiguous)". It costs about 1 us and an allocation per chosen
+// call. Sums, mode Aggregate and methods with NoCaller have no stack.
 func Stack() MethodOption {
 	return func(o *methodOptions) {
 		yes := true
@@ -133,13 +130,13 @@ func Stack() MethodOption {
 	}
 }
 
-// NoCaller leaves out looking for the caller, about 1 us of a sampled call. The
-// costs of this method then cannot be taken out of its callers' own.
+// NoCaller skips the search for the caller, about 1 us of a sampled call. The costs of this method
+// then cannot be subtracted from its callers' own costs.
 func NoCaller() MethodOption {
 	return func(o *methodOptions) { o.noCaller = true }
 }
 
-// shareFault returns what is wrong with a share, or "".
+// shareFault returns the fault of a share, or "".
 func shareFault(what string, share float64) string {
 	if share >= 0 && share <= 1 {
 		return ""

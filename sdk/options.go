@@ -15,19 +15,19 @@ import (
 	"github.com/corehour/corehour/sdk/internal/export"
 )
 
-// Option is an option of Start. Options win over the environment.
+// Option is an option of Start. Options take precedence over the environment.
 type Option func(*config)
 
-// config is what Start works with: defaults, then the environment, then options.
+// config is the configuration of Start: defaults, then the environment, then options.
 type config struct {
 	disabled bool
 
 	attributes  map[string]string // of the resource: OTEL_RESOURCE_ATTRIBUTES and options
 	collectors  []string          // full URLs of trace endpoints, in any order
-	rates       string            // base URL or :port; "" = not asked for
+	rates       string            // base URL or :port; "" = rates are not polled
 	headers     export.Headers    // of requests to collectors
 	rateHeaders export.Headers    // of polls for rates, in addition
-	tls         *tls.Config       // of the SDK's own client, nil = as Go has it
+	tls         *tls.Config       // for the SDK's own client, nil = Go's default
 	timeout     time.Duration
 	compression string // gzip or none; "" = gzip unless all collectors are on this machine
 	client      *http.Client
@@ -36,12 +36,11 @@ type config struct {
 	defaults   settings
 	cpu        cpuChoice
 	methodFile string
-	// methodFileAsked: the program named the file itself, so Start fails if it cannot be
-	// read.
+	// methodFileAsked: the program named the file in code, so Start fails if it cannot be read.
 	methodFileAsked bool
 	strictMethods   bool
-	compiledIn      bool   // the probes of all methods were
-	builtMethodFile string // the text of one that was compiled in, used where methodFile names none
+	compiledIn      bool   // all probes were compiled in
+	builtMethodFile string // text of a compiled-in method file, used if methodFile is not set
 	namedOnly       bool   // methods are off unless the file or a collector names them
 
 	interval   time.Duration // of counts
@@ -53,7 +52,7 @@ type config struct {
 	traceContext func(context.Context) (TraceContext, bool)
 
 	retry  export.Retry
-	random func() uint64 // uniform; asked by many goroutines
+	random func() uint64 // uniform; called by many goroutines
 	faults []error
 }
 
@@ -84,8 +83,8 @@ func (c *config) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf(format, args...))
 }
 
-// WithService names the service and its version. Without a version, that of the
-// main module is taken from the build.
+// WithService sets the service name and version. Without a version, the main module's version in
+// the build information is used.
 func WithService(name, version string) Option {
 	return func(c *config) {
 		c.set("service.name", name)
@@ -109,9 +108,8 @@ func (c *config) set(key, value string) {
 	}
 }
 
-// WithEndpoint sets the base URL of the collector; /v1/traces is appended. Of
-// several, the processes of one service choose the same, and the next while it
-// cannot be reached.
+// WithEndpoint sets the base URL of the collector; /v1/traces is appended. Of several, the processes
+// of one service choose the same one, and the next while it cannot be reached.
 func WithEndpoint(bases ...string) Option {
 	return func(c *config) {
 		if all, err := export.Addressed(bases, export.TracesPath); err != nil {
@@ -122,8 +120,8 @@ func WithEndpoint(bases ...string) Option {
 	}
 }
 
-// WithRates asks a collector at this base URL what each method should sample;
-// /v1/rates is appended. A port alone, ":4319", is that of the endpoint's host.
+// WithRates polls the collector at this base URL for the rate of each method; /v1/rates is appended.
+// A port alone, ":4319", is that port on the endpoint's host.
 func WithRates(base string) Option {
 	return func(c *config) {
 		if _, err := export.RatesURLs(base, c.collectors); err != nil {
@@ -134,13 +132,13 @@ func WithRates(base string) Option {
 	}
 }
 
-// WithHeaders adds headers to every request to a collector, and to a server of rates at
-// the same host and by the same scheme.
+// WithHeaders adds headers to every request to a collector, and to polls for rates with the same
+// scheme and host.
 func WithHeaders(headers map[string]string) Option {
 	return func(c *config) { c.addHeaders("WithHeaders", c.headers, headers) }
 }
 
-// WithRatesHeaders adds headers to polls for rates, wherever they are served.
+// WithRatesHeaders adds headers to polls for rates on any host.
 func WithRatesHeaders(headers map[string]string) Option {
 	return func(c *config) { c.addHeaders("WithRatesHeaders", c.rateHeaders, headers) }
 }
@@ -153,7 +151,7 @@ func (c *config) addHeaders(option string, to export.Headers, added map[string]s
 	}
 }
 
-// WithTimeout bounds one attempt to send a request. Default 10 s.
+// WithTimeout bounds one attempt to send a request. The default is 10 s.
 func WithTimeout(timeout time.Duration) Option {
 	return func(c *config) {
 		if timeout <= 0 || timeout > longestTimeout {
@@ -164,20 +162,19 @@ func WithTimeout(timeout time.Duration) Option {
 	}
 }
 
-// WithHTTPClient sends with a client of the program's own, for proxies or certificates
-// that variables cannot name: those for TLS have no effect on it. Its redirects are not
-// followed.
+// WithHTTPClient sends with the program's own client, for proxies or certificates that variables
+// cannot name. TLS variables have no effect on it, and it follows no redirects.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.client = client }
 }
 
-// WithWriter prints what would be sent, a line per span, instead of sending it.
+// WithWriter prints a line per span instead of sending it.
 func WithWriter(w io.Writer) Option {
 	return func(c *config) { c.writer = w }
 }
 
-// WithSample sets the share of calls timed of methods without a rate of their own. Below 1
-// it gives way where more than some 10,000 calls a second would be timed.
+// WithSample sets the share of timed calls for methods without a rate of their own. Below 1 it is
+// lowered where more than 10,000 calls a second would be timed.
 func WithSample(rate float64) Option {
 	return func(c *config) {
 		if fault := shareFault("rate", rate); fault != "" {
@@ -188,8 +185,8 @@ func WithSample(rate float64) Option {
 	}
 }
 
-// WithCPURate sets the share of timed calls whose CPU is timed where a method
-// says nothing else.
+// WithCPURate sets the share of timed calls with timed CPU, for methods without a setting of their
+// own.
 func WithCPURate(rate float64) Option {
 	return func(c *config) {
 		if fault := shareFault("cpu rate", rate); fault != "" {
@@ -200,10 +197,10 @@ func WithCPURate(rate float64) Option {
 	}
 }
 
-// WithCPU decides whether CPU is timed. With true it is timed in a program that uses iter.Pull
-// too, where Go ends the program if a coroutine is used in and out of a call whose CPU is timed:
-// see the README. With false no CPU is timed and no thread is locked. Without this option CPU is
-// timed in programs that do not use iter.Pull.
+// WithCPU switches CPU timing on or off. With true, CPU is timed even in a program that uses
+// iter.Pull: Go ends the program if a coroutine is used both inside and outside of a call with timed
+// CPU (see the README). With false no CPU is timed and no thread is locked. Without this option CPU
+// is timed in programs that do not use iter.Pull.
 func WithCPU(on bool) Option {
 	return func(c *config) {
 		c.cpu = cpuOff
@@ -213,7 +210,7 @@ func WithCPU(on bool) Option {
 	}
 }
 
-// WithDefaultMode sets the mode of methods that say nothing else.
+// WithDefaultMode sets the mode of methods without a setting of their own.
 func WithDefaultMode(mode Mode) Option {
 	return func(c *config) {
 		if mode > Off {
@@ -224,22 +221,21 @@ func WithDefaultMode(mode Mode) Option {
 	}
 }
 
-// WithMethodFile reads rates and modes from a file; see config/methods.schema.json.
-// The file is read again every 5 s: a change holds once two readings agree, and one
-// that is no good is named on stderr and changes nothing.
+// WithMethodFile reads rates and modes from a file; see config/methods.schema.json. The file is read
+// again every 5 s. A change applies after two equal readings; an invalid file is named on stderr
+// and changes nothing.
 func WithMethodFile(path string) Option {
 	return func(c *config) { c.methodFile, c.methodFileAsked = path, true }
 }
 
-// WithStrictMethods makes every fault of the method file an error of Start, and so
-// every entry that fits no method made by then. A change of the file that has faults
-// is not taken.
+// WithStrictMethods makes every fault of the method file an error of Start, including entries that
+// match no method created by then. A changed file with faults is not applied.
 func WithStrictMethods() Option {
 	return func(c *config) { c.strictMethods = true }
 }
 
-// WithInterval sets how often counts leave: a divisor of a minute, from a second
-// up. Default one minute.
+// WithInterval sets the interval of counts: a divisor of a minute, at least a second. The default is
+// one minute.
 func WithInterval(interval time.Duration) Option {
 	return func(c *config) {
 		if !isInterval(interval) {
@@ -250,13 +246,13 @@ func WithInterval(interval time.Duration) Option {
 	}
 }
 
-// isInterval reports whether counts can leave so often.
+// isInterval reports whether interval is a valid interval of counts.
 func isInterval(interval time.Duration) bool {
 	return interval >= time.Second && time.Minute%interval == 0
 }
 
-// WithFlush sends at the latest every so often, and as soon as so many records
-// wait, rounded up to a power of two. Default 5 s and 1024 records.
+// WithFlush sends after the given time at the latest, and as soon as the given number of records
+// wait, rounded up to a power of two. The defaults are 5 s and 1024 records.
 func WithFlush(every time.Duration, records int) Option {
 	return func(c *config) {
 		if every <= 0 || records <= 0 {
@@ -269,9 +265,9 @@ func WithFlush(every time.Duration, records int) Option {
 
 const maxQueue = 1 << 20
 
-// WithQueue sets how many timed calls may wait to be sent, rounded up to a power
-// of two. Default 8192. More are added up into cells, 1024 by caller and 1024
-// without; while a request lasts so are the oldest, so that an eighth stays free.
+// WithQueue sets the maximum number of timed calls that wait to be sent, rounded up to a power of
+// two. The default is 8192. Further records are added to cells, 1024 by caller and 1024 without;
+// while a request is in flight the oldest are added too, so that an eighth stays free.
 func WithQueue(records int) Option {
 	return func(c *config) {
 		if records < 2 || records > maxQueue {
@@ -282,24 +278,24 @@ func WithQueue(records int) Option {
 	}
 }
 
-// powerOfTwo rounds up.
+// powerOfTwo rounds n up to a power of two.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
 
-// WithTraceContext ties measurements to traces: find is called for chosen calls
-// of BeginContext, on their goroutine.
+// WithTraceContext links measurements to traces: find runs for chosen calls of BeginContext, on their
+// goroutine.
 func WithTraceContext(find func(context.Context) (TraceContext, bool)) Option {
 	return func(c *config) { c.traceContext = find }
 }
 
-// compresses reports whether requests are compressed. To a collector on the same machine that takes
-// most of what sending a record takes, on both sides, and saves nothing.
+// compresses reports whether requests are compressed. To a collector on the same machine compression
+// takes most of the cost of sending a record, on both sides, and saves nothing.
 func (c *config) compresses() bool {
 	return c.compression == "gzip" || c.compression == "" && slices.ContainsFunc(c.collectors, export.Elsewhere)
 }
 
 func (c *config) check() error {
 	if c.batch > c.queue {
-		c.batch = c.queue // a batch larger than the queue could never be waited for
+		c.batch = c.queue // a batch larger than the queue would never be full
 	}
 	return errors.Join(c.faults...)
 }

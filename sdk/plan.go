@@ -12,38 +12,38 @@ import (
 	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
-// plan is what a method's probe does. It never changes: another rate
-// is another plan, so a call is stamped with the very rate its gap was drawn from.
+// plan is the immutable configuration of a method's probe. Another rate is another plan, so a call
+// carries exactly the rate that its gap was drawn from.
 type plan struct {
-	number int64                          // plans are numbered as they are made
-	mark   atomic.Int64                   // of the first counter: the count at which a call is chosen; 0 = not drawn yet
-	marks  atomic.Pointer[[]atomic.Int64] // of the shards
+	number int64                          // plans are numbered in order of creation
+	mark   atomic.Int64                   // count on the first counter at which a call is chosen; 0 = not drawn yet
+	marks  atomic.Pointer[[]atomic.Int64] // the same for the shards
 
 	method *Method
-	engine any // an *engine: a package that has probes would compile all generic code that it is made of
+	engine any // an *engine: with that type, packages with probes would compile all of its generic code
 	settings
-	walked    bool    // the caller is searched by frame pointers
-	fast      bool    // most calls need nothing but to be counted
-	plain     bool    // a chosen call needs nothing but two readings of the clock
+	walked    bool    // the caller is found by frame pointers
+	fast      bool    // most calls only need to be counted
+	plain     bool    // a chosen call only needs two clock readings
 	logRest   float64 // ln(1 - rate)
-	seed      uint64  // of its gaps
+	seed      uint64  // for its gaps
 	threshold spans.Threshold
-	head      []byte // what its measurements have in common, encoded by the sender
+	head      []byte // encoded attributes of all its measurements, set by the sender
 
 	aggregate []aggregateShard // mode Aggregate only, one per counter
 
-	empty bool // its calls are empty ones, made to measure the probe
+	empty bool // its calls are empty: they measure the probe
 
 	tailFrom int64        // wall time from which a call is kept; with a tail only
-	above    atomic.Int64 // calls kept for it
-	longest  atomic.Int64 // wall time among those that were not
+	above    atomic.Int64 // calls kept because they reached tailFrom
+	longest  atomic.Int64 // longest wall time of the other calls
 }
 
-// settings are those of a method, from all sources.
+// settings are the settings of a method, combined from all sources.
 type settings struct {
 	mode     Mode
 	rate     float64
-	asked    float64 // the default that the budget may have made a lower rate of; 0 = the rate is the method's own
+	asked    float64 // default rate before the budget lowered it; 0 = the rate is the method's own
 	cpuRate  float64
 	noCaller bool
 	tail     bool
@@ -51,7 +51,7 @@ type settings struct {
 	lazy     bool // the method is off until a caller runs
 }
 
-// plans counts them.
+// plans is the number of plans created.
 var plans atomic.Int64
 
 func newPlan(e *engine, m *Method, s settings) *plan {
@@ -78,21 +78,21 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 	return pl
 }
 
-// engineOf is no method: those are read where a package has probes.
+// engineOf is a function because packages with probes compile the methods of plan.
 func engineOf(pl *plan) *engine { return pl.engine.(*engine) }
 
-// begin counts the call and decides whether it is timed. A counter only grows;
-// the call that reaches the drawn count is chosen.
+// begin counts the call and decides whether it is timed: the call that reaches the drawn count is
+// chosen. A counter only grows.
 //
-// The clock is read here, since returning from functions that lie elsewhere takes time: in some
-// builds 100 ns where calls are seldom timed, after the system calls of reading the CPU.
+// The clock is read here, because returning from functions elsewhere takes time: in some builds 100
+// ns for calls that are seldom timed, after the system calls that read the CPU.
 //
 //go:noinline
 func (m *Method) begin(ctx context.Context, pl *plan) Call {
 	var here byte
 	counter, i := m.counter(uintptr(unsafe.Pointer(&here)))
-	// Both are read before the count, which nothing overtakes in the processor. Where the plan is the
-	// same after it, next was that of the plan.
+	// Both are read before the count is increased, which the processor does not reorder. If the
+	// plan is unchanged afterwards, next belonged to that plan.
 	owner, next := counter.plan.Load(), counter.next.Load()
 	n := counter.n.Add(1)
 	if owner != pl || counter.plan.Load() != pl {
@@ -107,13 +107,12 @@ func (m *Method) begin(ctx context.Context, pl *plan) Call {
 	return c
 }
 
-// notOurs stands for the next of a counter that has another plan.
+// notOurs replaces the next of a counter that has another plan.
 const notOurs = math.MinInt64
 
-// reached handles a call that may be chosen: its count has been reached, or the
-// rate is 1, or every call is timed. The stack is read here because each frame
-// more costs as much as a reading of the clock, and so does each step into the
-// frame's code: this function stays small.
+// reached handles a call that may be chosen: its count has been reached, the rate is 1, or every
+// call is timed. The stack is read here, because each further frame costs as much as a clock
+// reading, and so does each step into the frame's code. This function stays small for that reason.
 func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int64) Call {
 	if c.plan.Load() == timing {
 		if c, n, next = pl.timeCount(i); n < next {
@@ -132,7 +131,7 @@ func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int
 	}
 	var reached int64
 	if pl.cpuRate > 0 && n%measuredOneIn == 0 && !pl.empty {
-		reached = now() // this call's probe is measured
+		reached = now() // the probe of this call is measured
 	}
 	if pl.noCaller {
 		return pl.time(ctx, nil, "", reached)
@@ -145,8 +144,8 @@ func (pl *plan) reached(ctx context.Context, c *callCounter, i uint, n, next int
 	return pl.timeCalled(ctx, pcs[:runtime.Callers(framesToCaller, pcs[:])], reached)
 }
 
-// timeWalked times a chosen call whose stack, walked by its frame pointers, begins with
-// these frames: that of begin, then the one that Begin is inlined into.
+// timeWalked times a chosen call. Its stack, walked by frame pointers, begins with the frame of
+// begin, then the function that Begin is inlined into.
 //
 //go:noinline
 func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool, reached int64) Call {
@@ -173,9 +172,8 @@ func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr, reached int64) Ca
 	return pl.time(ctx, caller, "", reached)
 }
 
-// framesToCaller is how many frames reached sees from runtime.Callers to the
-// method: Callers, reached, begin, and Begin, which is inlined into the method
-// but has a frame of its own all the same.
+// framesToCaller is the number of frames from runtime.Callers in reached to the method: Callers,
+// reached, begin, and Begin, which is inlined into the method but has a frame of its own.
 const framesToCaller = 4
 
 // timeStacked times a chosen call that carries its stack, which begins with these
@@ -192,10 +190,10 @@ func (pl *plan) timeStacked(ctx context.Context, near []uintptr, reached int64) 
 	return pl.time(ctx, caller, stack, reached)
 }
 
-// claim decides for the call with number n on a counter, the i-th shard or the first. The gap to the
-// next chosen call is drawn once and counted down, which is exactly a draw per call. Counting on
-// from the old mark, not from n, keeps the law when calls overtake each other: every
-// mark is claimed once. The counter learns from which count on the next call is to come here.
+// claim decides for call number n on a counter, the i-th shard or the first. The gap to the next
+// chosen call is drawn once and counted down, which is equivalent to a draw per call. The next mark
+// is counted from the old mark, not from n, so the distribution holds when calls overtake each
+// other: every mark is claimed once. claim also sets the count at which the next call comes here.
 func (pl *plan) claim(c *callCounter, i uint, n, next int64) bool {
 	at := &pl.mark
 	if c == &pl.method.first {
@@ -207,7 +205,7 @@ func (pl *plan) claim(c *callCounter, i uint, n, next int64) bool {
 	chosen := false
 	mark := at.Load()
 	for ; !chosen && n >= mark; mark = at.Load() {
-		if mark == 0 { // the first call under this plan draws for itself
+		if mark == 0 { // the first call under this plan draws its own mark
 			at.CompareAndSwap(0, later(n-1, pl.gap(pl.draw(i, 0))))
 		} else {
 			chosen = at.CompareAndSwap(mark, later(mark, pl.gap(pl.draw(i, mark))))
@@ -227,8 +225,8 @@ func (pl *plan) claim(c *callCounter, i uint, n, next int64) bool {
 	return chosen
 }
 
-// shardMarks returns the marks of the shards. They are made with the plan or the shards, so that no call
-// has to: but for one with a plan that was replaced at that moment.
+// shardMarks returns the marks of the shards. They are allocated with the plan or the shards, so
+// calls need not, except one whose plan is replaced at that moment.
 func (pl *plan) shardMarks() []atomic.Int64 {
 	if pl.marks.Load() == nil {
 		marks := make([]atomic.Int64, len(*pl.method.shards.Load()))
@@ -237,10 +235,10 @@ func (pl *plan) shardMarks() []atomic.Int64 {
 	return *pl.marks.Load()
 }
 
-// draw returns the random number that belongs to a mark of a counter: the plan's seed and
-// their numbers, mixed by the finalizer of splitmix64. A counter passes each mark once,
-// so none comes twice; and a source that keeps a state, such as the runtime's, would be
-// out of the processor's caches by the next chosen call and cost a microsecond.
+// draw returns the random number of a mark of a counter: the plan's seed, shard and mark, mixed by
+// the finalizer of splitmix64. A counter passes each mark once, so no number repeats. A stateful
+// source, such as the runtime's, would be out of the caches by the next chosen call and cost a
+// microsecond.
 func (pl *plan) draw(i uint, mark int64) uint64 {
 	const goldenRatio, plasticRatio = 0x9E3779B97F4A7C15, 0xC13FA9A902A6328F
 	x := pl.seed + uint64(mark)*goldenRatio + uint64(i)*plasticRatio
@@ -258,8 +256,8 @@ func later(mark, gap int64) int64 {
 	return mark + gap
 }
 
-// gap returns the number of calls up to and including the next chosen one for a random
-// number, by inversion of the geometric law.
+// gap returns the number of calls up to and including the next chosen one for a random number, by
+// inversion of the geometric distribution.
 func (pl *plan) gap(random uint64) int64 {
 	if pl.rate == 0 {
 		return never

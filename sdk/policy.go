@@ -11,19 +11,18 @@ import (
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
-// policy decides what each method's probe does. Authority, from above: rates that
-// a collector serves for the method while they are fresh, what the code says to
-// NewMethod, the method's entry in the file, the collector's default, those of the
-// file, of Start and of the environment. Off and Blocking in code and file are
-// final, and so are the file's bounds of rates.
+// policy decides the settings of each method's probe. Precedence, highest first: fresh rates that a
+// collector serves for the method, options of NewMethod, the method's entry in the file, then the
+// defaults of the collector, the file, Start and the environment. Off and Blocking in code and file
+// are final, and so are the file's bounds of rates.
 type policy struct {
 	defaults settings
 	file     *methodfile.File // nil = none
 	strict   bool             // faults of the file are errors of Start
-	rates    *rateTable       // nil = none, or no longer fresh
+	rates    *rateTable       // nil = none, or not fresh
 
 	compiledIn bool // all methods were declared by a build
-	named      bool // methods are off unless an entry is for them
+	named      bool // methods are off unless an entry matches them
 }
 
 // newPolicy reads the method file that w follows; nil = there is none.
@@ -86,7 +85,7 @@ func (p *policy) settingsFor(m *Method) settings {
 		s.asked, s.rate = s.rate, max(math.Ldexp(s.rate, -m.halvings), min(s.rate, least))
 	}
 	s.noCaller = m.options.noCaller
-	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums
+	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums already
 	s.stack = s.stack && s.mode != Aggregate && !s.noCaller
 	if own.isOff() || filed.isOff() {
 		s.mode = Off
@@ -97,8 +96,8 @@ func (p *policy) settingsFor(m *Method) settings {
 	return s
 }
 
-// fileOverride returns what the file says of a method, whether by an entry, its own or the one
-// that reaches it, or by its defaults, and the bounds it sets.
+// fileOverride returns the file's settings and bounds for a method, from its own entry, an entry that
+// reaches it, or the defaults. entered reports whether an entry matched.
 func (p *policy) fileOverride(m *Method) (w override, entered bool, b bounds) {
 	if p.file == nil {
 		return override{}, false, bounds{}
@@ -180,8 +179,8 @@ func (p *policy) unused() error {
 	return errors.New("method file: entries that fit no method: " + strings.Join(unused, ", ") + more)
 }
 
-// updatePolicy changes the policy of a running engine. Methods whose mode changes
-// close their interval before, so that its counts are of one mode.
+// updatePolicy changes the policy of a running engine. A change of mode closes the interval first,
+// so that its counts belong to one mode.
 func (e *engine) updatePolicy(change func(*policy)) {
 	registry.mu.Lock()
 	change(&e.policy)
@@ -206,7 +205,7 @@ func (e *engine) applyRates(rates *rateTable) {
 	e.ratesServed.Store(rates != nil)
 }
 
-// filePause is how often the method file is read.
+// filePause is the interval between two readings of the method file.
 const filePause = 5 * time.Second
 
 // followFile passes every new content of the method file to the control loop. Shutdown
@@ -242,7 +241,7 @@ func (e *engine) applyMethodFile(file *methodfile.File) {
 	e.reportUnused()
 }
 
-// updatePlan gives a method the plan its settings ask for. registry.mu is held.
+// updatePlan gives a method the plan for its settings. registry.mu is held.
 func (e *engine) updatePlan(m *Method) {
 	wanted := e.policy.settingsFor(m)
 	if wanted.mode == Off || e.closing {
@@ -259,8 +258,8 @@ func (e *engine) updatePlan(m *Method) {
 	m.setPlan(current, wanted.lazy)
 }
 
-// setPlan replaces the plan if it is another. That of a lazy method is parked until the method is
-// called, which may be at this very moment: a plan that is on without that was so before.
+// setPlan replaces the plan if it differs. The plan of a lazy method is parked until a caller runs,
+// which can happen at this moment; a plan that is on without having been parked was on before.
 // registry.mu is held.
 func (m *Method) setPlan(pl *plan, lazy bool) {
 	n := m.node
@@ -282,8 +281,8 @@ func (m *Method) setPlan(pl *plan, lazy bool) {
 	}
 }
 
-// replacePlan replaces the plan. Calls in flight keep the old one; what its shards
-// hold goes to the cell table, as does what those calls will add.
+// replacePlan replaces the plan. Calls in flight keep the old one; the sums of its shards move to the
+// cell table, and so do the sums of those calls.
 func (m *Method) replacePlan(pl *plan) {
 	old := m.plan.Swap(pl)
 	if (old == nil) != (pl == nil) {

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
-// print writes a request as text, a line per span, to show what would be sent. A write
-// that failed may have gone out in part.
+// print writes a request as text, a line per span. A write that failed may have been written in
+// part.
 func (e *engine) print(r *request) (export.Outcome, error) {
 	w := bufio.NewWriter(e.writer)
 	for i := range r.records {

@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// measuredOneIn is how many timed calls there are for each whose probe is measured.
+	// measuredOneIn: the probe of one in so many timed calls is measured.
 	measuredOneIn = 32
-	// enoughMeasured probes replace what the loop of calibrate found.
+	// enoughMeasured probes replace the result of calibrate's loop.
 	enoughMeasured = 8
-	// longestProbe is the longest time that is taken for a probe's own: where it was
-	// longer the processor was taken away.
+	// longestProbe is the longest plausible time of a probe. A longer time means that the processor
+	// was taken away.
 	longestProbe = 50_000 // ns
 	waitMeasured = 200 * time.Microsecond
 	firstWaits   = 16
-	// longestWait is the longest CPU time in ns that is taken for that of a wait.
+	// longestWait is the longest plausible CPU time of a wait in ns.
 	longestWait = 200_000
 )
 
-// probeCosts are what the probe itself costs, measured in place: between the calls of the
-// program, with caches and pipelines as calls find them.
+// probeCosts holds the cost of the probe itself, measured in place: between the calls of the program,
+// with its state of caches and pipelines.
 //
-// A timed call inside another is charged to it with all of its probe (wall, cpu). A part
-// of the probe lies between the two readings of the clock and is taken for the method's
-// (inside): an empty call, made where another has just ended, shows how much. Rows keep
-// what was measured; readers subtract these costs.
+// A timed call inside another one charges its whole probe (wall, cpu) to the outer call. A part of the
+// probe lies between the two clock readings and is counted as the method's (inside): an empty call
+// right after another one measures it. Rows keep the measured values; readers subtract these costs.
 type probeCosts struct {
 	empty     *plan // nil = nothing is measured in place
 	inside    costSamples
 	wall, cpu probeCost
 	wait      costSamples
-	waited    atomic.Bool  // a timed call has, since the last wait was measured
-	countedPS atomic.Int64 // of a call that is not timed, in a loop
-	// outOfCache is how much longer a call is counted than in a loop by each cache line it reads.
+	waited    atomic.Bool  // a timed call waited since the last measurement of a wait
+	countedPS atomic.Int64 // cost of a call that is not timed, in a loop
+	// outOfCache is the additional time of counting a call, per cache line that it reads, compared
+	// with a loop.
 	outOfCache costSamples
-	reading    atomic.Int64 // ns of CPU that reading the thread's clock adds at least
+	reading    atomic.Int64 // least CPU time in ns that reading the thread's clock adds
 }
 
 // probeCost is the cost of the probe of a timed call in ns.
@@ -48,7 +48,7 @@ type probeCost struct {
 	costSamples
 }
 
-// prepare makes the empty calls possible.
+// prepare creates the method of the empty calls.
 func (c *probeCosts) prepare(e *engine) {
 	m := calibrationMethod()
 	s := settings{rate: 1, noCaller: true}
@@ -58,12 +58,12 @@ func (c *probeCosts) prepare(e *engine) {
 	c.empty = newPlan(e, m, s)
 	c.empty.empty, c.empty.plain = true, false
 	m.located.Store(true)
-	m.wallOnly = "calibration" // nothing else is to change its plan
+	m.wallOnly = "calibration" // so that nothing else changes its plan
 	m.plan.Store(c.empty)
 }
 
-// measure takes a probe in that is about to end: what it took before the method began,
-// what it has taken since the method's end was read, and its share of the empty call.
+// measure records the cost of a probe that is about to end: the time before the method began, the
+// time since the method's end was read, and its share of the empty call.
 func (c *probeCosts) measure(state cpuState, before, end int64) {
 	if c.empty == nil {
 		return
@@ -78,11 +78,11 @@ func (c *probeCosts) measure(state cpuState, before, end int64) {
 	}
 }
 
-// measureWaits measures what it costs to wait with a thread of one's own, on the clock of that
-// thread: the runtime gives the processor to another thread and takes it back, by system calls. A
-// timed call pays for that each time it waits. It is done in seconds in which calls waited, so that
-// program and host are in the state that they are in then: once, and several times at first, since
-// what a wait costs varies by as much as it costs.
+// measureWaits measures the cost of a wait on a locked thread, by the clock of that thread: the
+// runtime gives the processor to another thread and takes it back, by system calls. A timed call pays
+// that cost with each wait. It is measured only in seconds in which calls waited, so that program and
+// host are in the same state: once, and several times at first, because the cost of a wait varies by
+// as much as itself.
 func (c *probeCosts) measureWaits() {
 	if !c.waited.Swap(false) {
 		return
@@ -117,7 +117,7 @@ func (g *costSamples) addAny(ns int64) {
 	g.n.Add(1)
 }
 
-// stats returns the mean and the standard deviation, and whether there are enough.
+// stats returns the mean and the standard deviation, and reports whether there are enough samples.
 func (g *costSamples) stats() (mean, spread int64, enough bool) {
 	m, deviation, enough := g.moments()
 	return int64(math.Round(m)), int64(math.Ceil(deviation)), enough
@@ -132,8 +132,8 @@ func (g *costSamples) moments() (mean, deviation float64, enough bool) {
 	return mean, math.Sqrt(max(0, float64(g.squares.Load())/n-mean*mean)), true
 }
 
-// stats returns the cost in place plus the part inside of the method's time, or what the
-// loop found and no spread.
+// stats returns the cost in place plus the part inside of the method's time, or the loop's cost and
+// no spread.
 func (p *probeCost) stats(inside int64) (cost, spread int64) {
 	if mean, spread, enough := p.costSamples.stats(); enough {
 		return mean + inside, spread
@@ -141,8 +141,8 @@ func (p *probeCost) stats(inside int64) (cost, spread int64) {
 	return p.inLoop.Load(), 0
 }
 
-// counted returns what a call that is only counted costs in ps: in a loop, and its two cache lines
-// where that was measured in place, with the standard deviation of these.
+// counted returns the cost in ps of a call that is only counted: its cost in a loop, plus its two
+// cache lines where they were measured in place, with their standard deviation.
 func (c *probeCosts) counted() (ps, spread int64) {
 	const lines = 2
 	mean, deviation, _ := c.outOfCache.moments()
@@ -157,12 +157,12 @@ func (c *probeCosts) snapshot(s *Snapshot) {
 	s.CountedProbePS, s.CountedProbeSpreadPS = c.counted()
 }
 
-// ownWork is what the SDK has done up to a cut.
+// ownWork is the SDK's own work up to a cut.
 type ownWork struct{ timed, withCPU, waits, packCPU int64 }
 
-// ownCPU returns the CPU time that the SDK took since the last cut, in which so many calls were
-// counted, some of them in mode Aggregate: the probes by their costs, and making requests by the clock.
-// What the HTTP client and the collection of garbage take is not known.
+// ownCPU returns the CPU time of the SDK since the last cut, given the numbers of counted calls and
+// of those in mode Aggregate: the probes by their costs, and building requests by the clock. It does
+// not include the HTTP client and garbage collection, which are unknown.
 func (e *engine) ownCPU(calls, aggregated int64) int64 {
 	var s Snapshot
 	e.probe.snapshot(&s)

@@ -9,15 +9,15 @@ import (
 	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
-// rateTable is what methods should sample, as a collector serves it at /v1/rates.
-// Keys that this version does not know are ignored: the collector may be newer.
+// rateTable holds the rates of methods that a collector serves at /v1/rates. Unknown keys are ignored,
+// because the collector can be newer.
 type rateTable struct {
 	revision string
 	ttl      time.Duration
 	fallback override // for methods that no entry matches
 	exact    map[string]override
 	prefixes prefix.Table[override]
-	faults   int // entries left out
+	faults   int // entries that were skipped
 }
 
 const (
@@ -125,7 +125,7 @@ func modeNamed(name string) (Mode, bool) {
 	return 0, false
 }
 
-// overrideFor returns what the collector sets for this method by name or prefix.
+// overrideFor returns the collector's settings for this method, by name or prefix.
 func (t *rateTable) overrideFor(normal string) (override, bool) {
 	if w, ok := t.exact[normal]; ok {
 		return w, true

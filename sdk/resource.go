@@ -18,12 +18,11 @@ import (
 // Version of this SDK, sent as telemetry.sdk.version.
 const Version = "0.1.0"
 
-// The identity of the process is made once: a restart of the SDK inside it goes
-// on with the same batch numbers.
+// The identity of the process is created once: after a restart of the SDK batch numbers continue.
 var (
 	processStart = time.Now()
 	instanceID   = sync.OnceValue(randomUUID)
-	processID    = sync.OnceValue(randomUUID) // also where the instance id is a setting that several processes have
+	processID    = sync.OnceValue(randomUUID) // distinguishes processes that share a configured instance id
 	machine      = sync.OnceValue(hostclock.ReadMachine)
 )
 
@@ -66,12 +65,12 @@ func detected() map[string]string {
 	return attributes
 }
 
-// resourceOf returns all attributes of the process but its id; what was configured
-// wins over what was detected.
+// resourceOf returns all attributes of the process except its id. Configured attributes take
+// precedence over detected ones.
 func resourceOf(configured map[string]string) map[string]string {
 	attributes := detected()
 	maps.Copy(attributes, configured)
-	delete(attributes, "process.pid") // is a number, and known
+	delete(attributes, "process.pid") // is a number, and always detected
 	return attributes
 }
 

@@ -10,23 +10,23 @@ import (
 // ledger counts the emitted calls. It belongs to the process, like the batch numbers,
 // because the collector knows the process by them.
 //
-// The rule: every request states the calls emitted so far, its own included. Only one
-// request is in flight; when the next one is made, the outcome of this one is known.
-// Accepted, or given up with unknown outcome: its calls stay emitted. Definitely not
-// accepted (never sent, or refused each time): its intervals go back to the queue, and
-// their calls are emitted with the next request. Totals therefore only grow from one
+// The rule: every request carries the number of calls emitted so far, its own included. Only one
+// request is in flight, so the outcome of a request is known when the next one is made. If it was
+// accepted or given up with unknown outcome, its calls stay emitted. If it was definitely not accepted
+// (never sent, or always refused), its intervals go back to the queue, and their calls are emitted
+// with the next request. So totals only grow from one accepted request to the next, and
 // accepted request to the next, and
 //
 //	last total received - sum of calls received
 //
-// is exactly the calls of those requests of unknown outcome that did not arrive.
+// is exactly the number of calls in requests of unknown outcome that did not arrive.
 var ledger struct {
 	batch        uint64 // owned by the sender
 	emitted      atomic.Int64
 	writeUnknown atomic.Int64
 }
 
-// request is what is sent at once, and the data it was made of.
+// request holds the data of one request, to restore it if the request is refused.
 type request struct {
 	seq       uint64
 	spans     int
@@ -44,8 +44,8 @@ const (
 	countsPerRequest = 1 << 14
 )
 
-// send is the sender's loop: it waits until something is worth sending and delivers it,
-// one request after the other.
+// send is the sender's loop: it waits until there is enough to send, and delivers one request after
+// the other.
 func (e *engine) send() {
 	timer := time.NewTicker(e.flushEvery)
 	defer timer.Stop()
@@ -66,8 +66,8 @@ func (e *engine) send() {
 	}
 }
 
-// flush sends what is worth sending, everything if last, until a delivery fails: what
-// was put back waits for the next flush.
+// flush sends the waiting data, all of it if last, until a delivery fails. Data of a failed delivery
+// waits for the next flush.
 func (e *engine) flush(last bool) {
 	for {
 		r := e.buildRequest(last)
@@ -80,8 +80,8 @@ func (e *engine) flush(last bool) {
 	}
 }
 
-// buildRequest makes a request of what waits, or returns nil. Cells are sent with counts,
-// or earlier once half of the table is used.
+// buildRequest builds a request of the waiting data, or returns nil. Cells are sent with counts, or
+// earlier once half of the table is used.
 func (e *engine) buildRequest(last bool) *request {
 	e.records = e.ring.Dequeue(e.records[:0], e.batch)
 	r := &request{records: e.records, intervals: e.intervals.removeOldest(countsPerRequest)}
@@ -111,8 +111,8 @@ func (e *engine) buildRequest(last bool) *request {
 	return r
 }
 
-// deliver sends a request, records its outcome and reports whether it was accepted. A
-// panic on the way is recorded as an unknown outcome.
+// deliver sends a request, records its outcome and reports whether it was accepted. A panic during
+// delivery is an unknown outcome.
 func (e *engine) deliver(r *request) bool {
 	result := export.Unknown
 	e.delivering.Store(true)
@@ -143,8 +143,7 @@ func (e *engine) recordOutcome(r *request, result export.Outcome) {
 	}
 }
 
-// putBack keeps what a refused request was made of: counts as they are,
-// measurements as sums.
+// putBack restores the data of a refused request: counts unchanged, measurements as sums.
 func (e *engine) putBack(r *request) {
 	e.intervals.putBack(r.intervals)
 	for _, c := range r.cells {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// shutdown switches the probes off and sends what is left. Until all of the engine
-// has ended there is no room for another one. A writer or an HTTP client of the
-// program's may mind no context: what is held up there is left to itself.
+// shutdown switches the probes off and sends the remaining data. No other engine can start before
+// all of this one has ended. A writer or HTTP client of the program can ignore the context; shutdown
+// does not wait for it.
 func (e *engine) shutdown(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -39,8 +39,8 @@ func (e *engine) shutdown(ctx context.Context) error {
 	return e.undelivered(ctx, unknownCalls, inTime)
 }
 
-// endsInTime waits until the engine has ended, or the context and the moment that the
-// engine takes to notice.
+// endsInTime waits until the engine has ended, or until the context has, plus the moment that the
+// engine needs to notice.
 func endsInTime(ctx context.Context, ended <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -57,10 +57,10 @@ func endsInTime(ctx context.Context, ended <-chan struct{}) bool {
 	}
 }
 
-// release makes room for another engine, once nothing of this one runs any more.
+// release allows the next engine to start, once nothing of this one runs.
 func (e *engine) release() {
 	e.giveUp()
-	if e.client == nil { // the program's own client may have others' connections
+	if e.client == nil { // the program's own client can have other connections
 		e.http.CloseIdleConnections()
 	}
 	registry.mu.Lock()
@@ -68,8 +68,8 @@ func (e *engine) release() {
 	registry.engine = nil
 }
 
-// flushMessages gives the last messages a moment to be written: the program may end next.
-// It does not wait longer, as stderr may not be read.
+// flushMessages waits a moment for the last messages to be written, because the program can end next.
+// It does not wait longer, because stderr may not be read.
 func (e *engine) flushMessages(ctx context.Context) {
 	select {
 	case <-messages.Write():
@@ -79,14 +79,14 @@ func (e *engine) flushMessages(ctx context.Context) {
 }
 
 const (
-	// shutdownPatience holds when the context of shutdown has no deadline.
+	// shutdownPatience is the deadline if the context of shutdown has none.
 	shutdownPatience = 10 * time.Second
-	// shutdownGrace is what comes on top for what minds the end of a context.
+	// shutdownGrace is the additional time for parts that react to the end of a context.
 	shutdownGrace = time.Second
 )
 
-// undelivered returns an error with what shutdown could not deliver, given the calls of
-// unknown outcome before it. If the engine has not ended, a request is still in flight.
+// undelivered returns an error that lists the data shutdown could not deliver. unknownCalls is the
+// number of calls of unknown outcome before it. If the engine has not ended, a request is in flight.
 func (e *engine) undelivered(ctx context.Context, unknownCalls int64, ended bool) error {
 	calls := e.intervals.calls()
 	measurements := int64(e.ring.Length()) + e.cells.measurements()

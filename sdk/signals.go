@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// endOnSignal calls end before a signal ends a program that handles none, which then
-// ends by that signal, as it would have.
+// endOnSignal calls end before a signal ends a program that handles none. The program then ends by
+// that signal, as without the SDK.
 func endOnSignal(end func()) {
 	arrived := make(chan os.Signal, 1)
 	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)

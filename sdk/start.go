@@ -20,10 +20,9 @@ var (
 	errEnding  = errors.New("corehour: Start: the shutdown before has not ended: a request is still with the writer or the HTTP client; start again once it is let go")
 )
 
-// Start switches the probes on and begins to send. The function it returns sends
-// what is left, until its context ends (10 s if it has no deadline), and switches
-// everything off; after it, Start may be called again, unless its error says that a
-// request is held up.
+// Start switches the probes on and begins to send. The returned function sends the remaining data,
+// until its context ends (10 s if it has no deadline), and switches everything off. After it, Start
+// can be called again, unless its error reports a request that is still in flight.
 func Start(ctx context.Context, options ...Option) (shutdown func(context.Context) error, err error) {
 	c := defaultConfig()
 	c.fromEnvironment()
@@ -119,7 +118,7 @@ func newEngine(c config) (*engine, error) {
 	return e, nil
 }
 
-// install makes this the engine of the program and sets it going.
+// install makes e the engine of the program and starts it.
 func (e *engine) install() error {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -136,7 +135,7 @@ func (e *engine) install() error {
 		registry.engine = nil
 		return fmt.Errorf("corehour: Start: %w", err)
 	}
-	awaited := e.namedOnly && (e.policy.file != nil || e.poller != nil) // the packages that declare methods follow
+	awaited := e.namedOnly && (e.policy.file != nil || e.poller != nil) // packages will declare methods later
 	if on == 0 && !awaited && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
 		messages.Logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
 	}
@@ -154,9 +153,9 @@ func (e *engine) install() error {
 	return nil
 }
 
-// assignPlans gives every method its plan and returns how many are on. Calls that were
-// in flight when the previous engine ended, and were counted since its last interval,
-// are reported with the first interval of this engine. registry.mu is held.
+// assignPlans gives every method its plan and returns the number of methods that are on. Calls that
+// ended after the last interval of the previous engine are reported with the first interval of this
+// one. registry.mu is held.
 func (e *engine) assignPlans() (on int) {
 	registry.engine = e
 	registry.graph.follow(e.policy.file)

@@ -1,27 +1,27 @@
 package corehour
 
-// Snapshot holds the SDK's own figures. Those of the export are reset by Start; all
-// but lengths and costs only grow.
+// Snapshot holds the SDK's own counters. Start resets those of the export; all others only grow,
+// except lengths and costs.
 type Snapshot struct {
 	Methods        int   // known by name
-	MethodsRefused int64 // beyond the bound, never on
-	Calls          int64 // of methods while they were on, since the program began
-	HandedOut      int64 // of these, emitted: sent, and accepted or of unknown outcome
-	WriteUnknown   int64 // of these: sent, of unknown outcome, given up
+	MethodsRefused int64 // methods beyond the bound, never on
+	Calls          int64 // calls of methods while they were on, since the program began
+	HandedOut      int64 // emitted calls: sent, and accepted or of unknown outcome
+	WriteUnknown   int64 // emitted calls of unknown outcome, given up
 
 	Recorded      int64 // timed calls taken by the queue
 	Dropped       int64 // timed calls refused by the full queue; they are in Folded or FoldLost
-	Folded        int64 // timed calls added up instead of being sent one by one
-	FoldLost      int64 // timed calls that found no cell: lost
-	FoldWidened   int64 // timed calls added up without their caller for want of a cell
+	Folded        int64 // timed calls aggregated instead of being sent one by one
+	FoldLost      int64 // timed calls without a cell: lost
+	FoldWidened   int64 // timed calls aggregated without their caller, because the cells by caller were full
 	QueueLength   int
 	QueueCapacity int
 	Cells         int // sums that wait to be sent
 	Intervals     int // counts that wait to be sent
 
-	Endpoints          int   // collectors that requests may go to
+	Endpoints          int   // collectors to choose from
 	Sent               int64 // spans accepted
-	Failed             int64 // spans refused; what they say was put back
+	Failed             int64 // spans refused; their data was put back
 	Retried            int64 // attempts after the first
 	MeasurementsUnsure int64 // timed calls in requests of unknown outcome, given up
 
@@ -29,28 +29,27 @@ type Snapshot struct {
 	CPUNotSampled   int64
 	CPUUntrusted    int64
 	CPUUnavailable  int64
-	CPUSlotRefusals int64 // of CPUUnavailable: for want of a slot
+	CPUSlotRefusals int64 // part of CPUUnavailable: no slot was free
 	CPUSlotsHeld    int
-	CPUSlotsLost    int64 // of these: for good, by calls that ended on another goroutine
-	RatesLowered    int64 // methods whose default rate gives way now: too many of their calls would be timed
+	CPUSlotsLost    int64 // part of CPUSlotsHeld: lost for good, by calls that ended on another goroutine
+	RatesLowered    int64 // methods whose default rate is lowered now: too many of their calls would be timed
 	CPUWallOnly     int64 // methods whose CPU is no longer timed: they held a slot too long, or lost one
 
-	FileReloads int64 // changes of the method file that were taken up
-	FileFaults  int64 // times that it could not be: broken, or gone
+	FileReloads int64 // changes of the method file that were applied
+	FileFaults  int64 // changes that were not: the file was broken or missing
 
 	Recovered   int64 // faults of the SDK's own goroutines
-	TraceFaults int64 // panics of the trace hook, and calls that did not ask it because too many did
+	TraceFaults int64 // panics of the trace hook, and calls without a trace because too many hooks were running
 
 	WallProbeNS int64 // CPU cost of one call timed by the wall
 	CPUProbeNS  int64 // CPU cost of one call whose CPU is timed
-	// Of both, once measured in place, the standard deviation of single calls.
+	// Standard deviation of single calls for both, once measured in place.
 	WallProbeSpreadNS, CPUProbeSpreadNS int64
 	CountedProbePS                      int64 // CPU cost of one call that is only counted, in ps
-	CountedProbeSpreadPS                int64 // of single calls, once measured in place
+	CountedProbeSpreadPS                int64 // standard deviation of single calls, once measured in place
 	// CPU cost of one wait of a call whose CPU is timed, and its standard deviation.
 	WaitNS, WaitSpreadNS int64
-	// What the probe adds to the time that it measures of a call, and the standard
-	// deviation of that.
+	// Time that the probe adds to the measured time of a call, and its standard deviation.
 	ProbeInsideNS, ProbeInsideSpreadNS int64
 }
 
@@ -64,7 +63,7 @@ func Stats() Snapshot {
 	return registrySnapshot()
 }
 
-// registrySnapshot returns what is known without an engine. registry.mu is held.
+// registrySnapshot returns the counters that exist without an engine. registry.mu is held.
 func registrySnapshot() Snapshot {
 	s := Snapshot{
 		Methods:        len(registry.ordered),
@@ -83,7 +82,7 @@ func registrySnapshot() Snapshot {
 	return s
 }
 
-// snapshot adds the engine's own figures. registry.mu is held.
+// snapshot adds the engine's own counters. registry.mu is held.
 func (e *engine) snapshot() Snapshot {
 	s := registrySnapshot()
 	s.Recorded = e.ring.Accepted()
@@ -118,7 +117,7 @@ type namedCounter struct {
 	value int64
 }
 
-// list returns the figures as they are sent on the process span.
+// list returns the counters in the form of the process span.
 func (s *Snapshot) list() []namedCounter {
 	return []namedCounter{
 		{"methods", int64(s.Methods)},

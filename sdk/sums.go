@@ -2,8 +2,8 @@ package corehour
 
 import "github.com/corehour/corehour/sdk/internal/histogram"
 
-// durationSums aggregates durations: enough to merge with others and to compute mean,
-// standard deviation, maximum and quantiles.
+// durationSums aggregates durations. The sums can be merged, and give mean, standard deviation,
+// maximum and quantiles.
 type durationSums struct {
 	n       int64
 	total   int64 // ns
@@ -35,7 +35,7 @@ func (s *durationSums) moveInto(other *durationSums) {
 type cellSums struct {
 	first, last int64
 	errors      int64
-	waits       int64 // of the calls whose CPU was timed
+	waits       int64 // of calls with timed CPU
 	wall, cpu   durationSums
 }
 

@@ -2,17 +2,16 @@ package corehour
 
 import "math"
 
-// A method with a tail has every call timed by the wall, and keeps every one that
-// lasts at least a threshold: rare long calls, which make up much of the cost, are
-// then known one by one instead of by luck. The threshold is part of the plan, so
-// it is fixed before the call; between intervals it follows what was seen, and any
-// threshold is as unbiased as another. CPU is still timed for those chosen at their
-// beginning only, so the share of a tail record's CPU is the rate times cpu_p.
+// Every call of a method with a tail is timed by the wall, and every call that lasts at least a
+// threshold is kept. Rare long calls, which make up much of the cost, are then all known. The threshold
+// is part of the plan, so it is fixed before the call. It is adjusted between intervals, and any
+// threshold is unbiased. CPU is timed only for calls chosen at their start, so the CPU share of a tail
+// record is the rate times cpu_p.
 const (
-	tailShare = 1000 // one call in so many is meant to be kept
-	tailMost  = 60   // per interval, if the last one was like this one
-	// tailShape is the exponent of a power law between the lightest tails that
-	// matter and the heaviest: the number of calls above x falls by x to its power.
+	tailShare = 1000 // one call in so many should be kept
+	tailMost  = 60   // per interval, if it resembles the last one
+	// tailShape is the exponent of a power law between the lightest relevant tails and the
+	// heaviest: the number of calls above x falls as x to its power.
 	tailShape = 1.5
 )
 
@@ -31,13 +30,13 @@ func (pl *plan) keepTail(r *record, chosen bool) bool {
 	return chosen
 }
 
-// nextThreshold computes the threshold of the next interval from the last one: how many
-// calls there were, how many were kept, and how long the longest of the others was.
+// nextThreshold computes the threshold of the next interval from the last one: its calls, its kept
+// calls (above), and the longest of the others.
 func nextThreshold(threshold, calls, above, longest int64) int64 {
 	if calls == 0 {
 		return threshold
 	}
-	if threshold == never { // the first interval: none was kept
+	if threshold == never { // the first interval: no call was kept
 		if longest == 0 {
 			return never
 		}
@@ -59,8 +58,7 @@ func nextThreshold(threshold, calls, above, longest int64) int64 {
 	return max(1, int64(next))
 }
 
-// followTail gives a method the threshold for the next interval. registry.mu is
-// held.
+// followTail sets the method's threshold for the next interval. registry.mu is held.
 func (e *engine) followTail(m *Method, calls int64) {
 	pl := m.plan.Load()
 	if pl == nil || !pl.tail {

@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// maxHooks bounds the hooks that run: a hook that waits for another goroutine may
-	// have begun that one, and it the next.
+	// maxHooks bounds the running hooks: a hook can wait for a goroutine whose hook waits for
+	// another one, without end.
 	maxHooks = 256
-	// hookFrames is how far up a hook is searched. A stack that is longer may have
-	// one above.
+	// hookFrames bounds the search for a hook on the stack. A longer stack is treated as if it
+	// contained one.
 	hookFrames = 512
 )
 
-// traceOf calls the program's hook and recovers from its panic. The hook may call probed
-// methods, and a call chosen there would call it again, without end: such a call has no
-// trace.
+// traceOf calls the program's hook and recovers from its panic. The hook can call probed methods, and
+// a chosen call there would call the hook again, without end. So calls within a hook have no trace.
 //
 //go:noinline
 func (e *engine) traceOf(ctx context.Context) (x *extra) {
@@ -47,9 +46,8 @@ func (e *engine) traceOf(ctx context.Context) (x *extra) {
 	return x
 }
 
-// withinHook reports whether the hook that is about to be asked is already on the stack,
-// whatever context it has passed on. The stack is only searched while another hook runs,
-// which is seldom.
+// withinHook reports whether the hook that is about to be called is already on the stack, with any
+// context. The stack is searched only while another hook runs, which is rare.
 //
 //go:noinline
 func withinHook() bool {
@@ -60,15 +58,14 @@ func withinHook() bool {
 
 const maxCorrelation = 512
 
-// correlationText bounds a string that a hook gave, and makes it fit to be sent. It is
-// always a copy: the hook's may be a piece of something large, which would be kept as
-// long as the call waits to be sent.
+// correlationText bounds a string from a hook, and makes it valid for sending. It always copies: the
+// string can be part of something large, which would stay in memory until the call is sent.
 func correlationText(s string) string {
-	s = otlp.Text(wholeRunes(s, maxCorrelation)) // what stands for a byte that is no text is longer
+	s = otlp.Text(wholeRunes(s, maxCorrelation)) // replacements of invalid bytes are longer
 	return strings.Clone(wholeRunes(s, maxCorrelation))
 }
 
-// wholeRunes cuts a string to so many bytes, and not within a rune.
+// wholeRunes cuts a string to at most most bytes, never within a rune.
 func wholeRunes(s string, most int) string {
 	if len(s) <= most {
 		return s
