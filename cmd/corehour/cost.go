@@ -39,7 +39,7 @@ func newCostCommand() *cobra.Command {
 intervals. --by groups by class, service, version, caller, environment, owner or goroutine group.
 ~ marks a cost that is too uncertain to act on, >= a lower bound. The second table shows how the
 lines add up to what is paid. --budgets raises an alert where significantly more is spent than
-planned. See docs/background/cost-model.md.`,
+planned. See docs/guides/cost.md.`,
 		Example: `  corehour cost --since 7d --service shop
   corehour cost --by service,version --per month
   corehour cost --budgets budgets.yaml --owners owners.yaml --slack env:SLACK_URL`,

@@ -20,7 +20,7 @@ func newPricesCommand() *cobra.Command {
 		Long: `Lists the price of each kind of machine that processes ran on, and what matched it: an entry of the
 price book, its default or a public list price (generic). Machines without a price are listed with
 their hosts. Prices are those that rows were stored with; --config shows those that a price book
-would give, and its entries that match no machine. See docs/background/cost-model.md.`,
+would give, and its entries that match no machine. See docs/guides/cost.md.`,
 		Example: `  corehour prices check --since 24h
   corehour prices check --config prices.yaml`,
 		Annotations: exits("0 every machine has a price\n1 a machine has no price\n2 failed\n3 no data"),
