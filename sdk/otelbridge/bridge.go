@@ -2,11 +2,11 @@
 //
 //	corehour.Start(ctx, corehour.WithTraceContext(otelbridge.TraceContext))
 //
-// A method that begins with BeginContext and is chosen then carries the trace of
-// the span in its context and has that span as its parent. Its invariant: only ids
-// are taken over; whether the trace is sampled has no say in what is measured.
+// A chosen call that begins with BeginContext carries the trace of the span in its context, with that
+// span as its parent. Its invariant: it copies only ids; sampling of the trace does not affect the
+// measurement.
 //
-// It makes no spans and starts no tracing.
+// It creates no spans and starts no tracing.
 package otelbridge
 
 import (

@@ -6,32 +6,31 @@ import (
 	"unsafe"
 )
 
-// The caller cache of a method: the same few lines of code call a method again and
-// again, so the caller that was found for a stack is kept with the method. The next
-// call then reads two cold cache lines instead of five for each frame.
+// The caller cache of a method. The same few lines of code call a method again and again, so the
+// method keeps the caller found for a stack. The next call reads two cold cache lines instead of
+// five per frame.
 
 const (
 	cacheSize   = 8
-	cacheFrames = 13 // which makes an entry two cache lines
+	cacheFrames = 13 // an entry then fills two cache lines
 )
 
-// cachedStack is a stack above a method's frame, and the caller found in it.
+// cachedStack is a stack above a method's frame, with its caller.
 type cachedStack struct {
-	generation uint64 // changes before the caller was searched
+	generation uint64 // value of changes before the search
 	caller     *Owner
 	frames     int16
 	ended      bool // the stack ends with these frames
 	pcs        [cacheFrames]uintptr
 }
 
-// cacheEntry returns the place for a stack, by the address that the method returns
-// to.
+// cacheEntry returns the cache slot for a stack, selected by the method's return address.
 func (o *Owner) cacheEntry(pcs []uintptr) *unsafe.Pointer {
 	const goldenRatio = 0x9E3779B97F4A7C15
 	return &o.cache[uint64(pcs[min(1, len(pcs)-1)])*goldenRatio>>61%cacheSize]
 }
 
-// Cached returns the caller if the stack is in the cache. pcs is not empty.
+// Cached returns the caller if the stack is in the cache. pcs must not be empty.
 func (o *Owner) Cached(pcs []uintptr, ended bool) (caller *Owner, found bool) {
 	c := (*cachedStack)(atomic.LoadPointer(o.cacheEntry(pcs)))
 	if c == nil || c.generation != changes.Load() {
@@ -44,8 +43,8 @@ func (o *Owner) Cached(pcs []uintptr, ended bool) (caller *Owner, found bool) {
 	return c.caller, true
 }
 
-// keep keeps the caller found in the first frames of a stack. An entry stays until
-// changes invalidates it, which bounds the allocations.
+// keep stores the caller found in the first frames of a stack. An entry stays until changes
+// invalidates it, which bounds the allocations.
 func (o *Owner) keep(generation uint64, pcs []uintptr, frames int, caller *Owner) {
 	if frames > cacheFrames {
 		return

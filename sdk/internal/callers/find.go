@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	// Near is how many frames of a stack are read at first, Far how many more if no caller is among them.
+	// Near is the number of frames read first, Far the number of further frames if no caller is
+	// among them.
 	Near = 16
 	Far  = 48
-	// below is how many functions of the SDK lie between a method's Begin and Find: begin, reached and
+	// below is the number of SDK functions between a method's Begin and Find: begin, reached and
 	// timeWalked.
 	below = 3
 )
 
-// Among looks for the nearest frame whose method is on, in a stack that
-// begins with the method's own frame and has been read so far up. nil = unknown;
-// more = the caller may be further up.
+// Among returns the nearest frame whose method is on, in a stack that begins with the method's own
+// frame. up is the number of frames read so far. caller is nil if unknown; more reports whether the
+// caller can be further up.
 func (o *Owner) Among(pcs []uintptr, up int) (caller *Owner, more bool) {
 	if len(pcs) == 0 || ownerAt(pcs[0]) != o {
-		return nil, false // another method's probe in the same function: it may be the caller, or not
+		return nil, false // another method's probe in the same function: it is unknown which one calls
 	}
 	if caller := nearest(pcs[1:]); caller != nil {
 		return known(caller), false
@@ -28,7 +29,7 @@ func (o *Owner) Among(pcs []uintptr, up int) (caller *Owner, more bool) {
 	return Entry, len(pcs) == up
 }
 
-// AmongFar searches on where the near frames end.
+// AmongFar continues the search after the near frames.
 func AmongFar(pcs []uintptr) *Owner {
 	if caller := nearest(pcs); caller != nil {
 		return known(caller)
@@ -39,7 +40,7 @@ func AmongFar(pcs []uintptr) *Owner {
 	return nil
 }
 
-// Find searches every frame of a stack that begins as walked needs it.
+// Find searches every frame of a stack in the form that walked expects.
 //
 //go:noinline
 func (o *Owner) Find(pcs []uintptr, ended bool) *Owner {
@@ -58,11 +59,11 @@ func (o *Owner) Find(pcs []uintptr, ended bool) *Owner {
 	return caller
 }
 
-// walked is Among for a stack walked by its frame pointers, which begins
-// with the frame that Begin and perhaps the method are inlined into. looked = how many
-// frames decided it; 0 = undecided, because of the site at this address if there is one.
+// walked is Among for a stack walked by its frame pointers. It begins with the frame that contains
+// Begin and perhaps the inlined method. looked is the number of frames that decided it, or 0 if the
+// site at the address because must be resolved first.
 func (o *Owner) walked(pcs []uintptr, ended bool) (caller *Owner, looked int, because uintptr) {
-	place := -1 // of a function in the stack; Begin is before the method's own
+	place := -1 // index of a function in the stack; Begin comes before the method's own
 	for i, pc := range pcs {
 		s := siteAt(pc)
 		if !s.whole {
@@ -92,7 +93,7 @@ func (o *Owner) walked(pcs []uintptr, ended bool) (caller *Owner, looked int, be
 //
 //go:noinline
 func (o *Owner) walkedFar() (caller *Owner, looked int, because uintptr) {
-	const skipped = below + 1 // with Find
+	const skipped = below + 1 // including Find
 	var pcs [skipped + Near + Far]uintptr
 	n, ended := frames.Walk(&pcs[0], len(pcs))
 	if n < skipped {
@@ -101,13 +102,12 @@ func (o *Owner) walkedFar() (caller *Owner, looked int, because uintptr) {
 	return o.walked(pcs[skipped:n], ended)
 }
 
-// unwound finds the caller by runtime.Callers, and learns the site that could not
-// be resolved before.
+// unwound finds the caller by runtime.Callers, and resolves the site that walked could not.
 //
 //go:noinline
 func (o *Owner) unwound(because uintptr) *Owner {
 	var pcs [1 + Near + Far]uintptr
-	n := runtime.Callers(below+3, pcs[:]) // from Begin, without Callers, unwound and Find
+	n := runtime.Callers(below+3, pcs[:]) // starting at Begin: skips Callers, unwound and Find
 	if because != 0 {
 		if s := siteAt(because); !s.tried {
 			learn(pcs[:n])

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Normal writes a function name as class.method, the way it is stored:
-// shop/cart.(*Cart).Total and shop/cart.Cart.Total are one, as are all
-// instances of a generic function.
+// Normal returns a function name as class.method, the stored form. shop/cart.(*Cart).Total and
+// shop/cart.Cart.Total become equal, and so do all instances of a generic function.
 func Normal(name string) string {
 	if strings.Contains(name, "(*") {
 		name = strings.ReplaceAll(name, "(*", "")
@@ -37,9 +36,8 @@ func withoutTypeArguments(name string) string {
 	return b.String()
 }
 
-// runtimeName turns the runtime's name of a function into a normal one: the
-// runtime calls every program's package "main" and escapes dots in the last
-// element of an import path.
+// runtimeName converts the runtime's name of a function to the normal form. The runtime calls every
+// program's package "main" and escapes dots in the last element of an import path.
 func runtimeName(name string) string {
 	name = strings.ReplaceAll(name, "%2e", ".")
 	if rest, ok := strings.CutPrefix(name, "main."); ok {

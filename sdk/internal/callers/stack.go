@@ -3,22 +3,21 @@ package callers
 import "strings"
 
 const (
-	// StackFrames is how far up a stack is read.
+	// StackFrames is the number of frames of a recorded stack.
 	StackFrames = Near + Far
-	// stackBytes is how long a stack may be when written.
+	// stackBytes is the maximum length of a written stack.
 	stackBytes = 4096
-	// stackCut stands for the outer frames of a stack that is longer than that.
+	// stackCut replaces the outer frames of a longer stack.
 	stackCut = "(cut)"
 )
 
-// Stack joins the methods on a stack that are on, the outermost first and o the
-// last, and tells the caller. Both are unknown where the frames do not begin with
-// o's own.
+// Stack joins the methods on a stack that are on, outermost first and o last, and returns the caller.
+// Both are unknown if the frames do not begin with o's own.
 func (o *Owner) Stack(pcs []uintptr) (caller *Owner, stack string) {
 	if len(pcs) == 0 || ownerAt(pcs[0]) != o {
 		return nil, ""
 	}
-	var chain [StackFrames + 1]string // from the innermost
+	var chain [StackFrames + 1]string // innermost first
 	chain[0] = stackName(o)
 	n, size := 1, len(chain[0])
 	var above *Owner
@@ -60,5 +59,5 @@ func (o *Owner) Stack(pcs []uintptr) (caller *Owner, stack string) {
 	return caller, b.String()
 }
 
-// stackName returns a method's name in a stack, whose separator no name may hold.
+// stackName returns a method's name in a stack, without the separator.
 func stackName(o *Owner) string { return strings.ReplaceAll(o.Name, ";", ",") }

@@ -1,6 +1,6 @@
-// Package cpuslots bounds how many calls have their CPU timed at the same time. Such a call
-// holds its thread, and a thread that waits is lost to the others: most of the threads that
-// the program may have are left to it. It locks no thread itself.
+// Package cpuslots bounds the number of calls with timed CPU at the same time. Such a call holds its
+// thread, and a waiting thread is lost to other calls, so most of the program's threads are left to
+// the program. The package locks no thread itself.
 package cpuslots
 
 import (
@@ -12,22 +12,21 @@ import (
 const (
 	None         = -1 // no slot
 	Most         = 128
-	least        = 8 // with fewer no CPU is timed
-	perSlot      = 8 // threads that the program may have
+	least        = 8 // with fewer slots no CPU is timed
+	perSlot      = 8 // threads of the program per slot
 	LeastThreads = least * perSlot
-	methodShare  = 8 // a method may hold an eighth of them
-	// Patience is how long a call may hold a slot before its method is taken
-	// for one that waits.
+	methodShare  = 8 // one method can hold an eighth of the slots
+	// Patience is the time for which a call can hold a slot before its method counts as waiting.
 	Patience = time.Second
 )
 
-// Bounds are those of an engine.
+// Bounds are the limits of an engine.
 type Bounds struct {
 	all       int
 	PerMethod int32
-	words     int    // of the table, with slots that may be taken
-	mask      uint64 // of these in each word
-	weight    int    // of a slot, in slots of a program that may have all
+	words     int    // words of the table with usable slots
+	mask      uint64 // usable slots in each word
+	weight    int    // weight of a slot, relative to a program that can use all slots
 }
 
 // Of returns the bounds for a number of slots that is 0 or a power of two.
@@ -42,7 +41,7 @@ func Of(n int) Bounds {
 	return b
 }
 
-// Within returns how many slots there are in a program that may have so many threads.
+// Within returns the number of slots of a program with the given maximum of threads.
 func Within(threads int) int {
 	n := min(threads/perSlot, Most)
 	if n < least {
@@ -51,24 +50,24 @@ func Within(threads int) int {
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// Holder is what a method has of slots.
+// Holder holds a method's share of the slots.
 type Holder struct {
-	Held    atomic.Int32 // now, or lost
-	Strayed atomic.Bool  // a call ended on another goroutine: the method gets no slot any more
+	Held    atomic.Int32 // slots held now, including lost ones
+	Strayed atomic.Bool  // a call ended on another goroutine: the method gets no slot from then on
 }
 
-// Table is the slots of a program, for methods of type M.
+// Table holds the slots of a program, for methods of type M.
 type Table[M any] struct {
 	taken [Most / 64]atomic.Uint64
-	owner [Most]atomic.Pointer[M] // that has or had the slot
-	seen  [Most]struct {          // by Impatient: since when a slot is in the same use
+	owner [Most]atomic.Pointer[M] // current or last owner of a slot
+	seen  [Most]struct {          // for Impatient: the use count of a slot, and when it was first seen
 		use   uint64
 		since int64
 	}
-	Lost atomic.Int64 // of those taken, for good
+	Lost atomic.Int64 // held slots that are lost for good
 }
 
-// Held returns how many slots are held or lost.
+// Held returns the number of slots that are held or lost.
 func (t *Table[M]) Held() int {
 	n := 0
 	for i := range t.taken {
@@ -77,8 +76,8 @@ func (t *Table[M]) Held() int {
 	return n
 }
 
-// Load is how busy the slots were when a call began, in slots of a program that
-// may have all. One place of a method's share counts like its part of all.
+// Load is the number of busy slots when a call began, scaled to a program that can use all slots. One
+// place of a method's share counts as the same fraction of all slots.
 type Load uint8
 
 // Load returns the load for a call of the method.
@@ -87,9 +86,9 @@ func (t *Table[M]) Load(h *Holder, b *Bounds) Load {
 	return Load(min(busy*b.weight, Most))
 }
 
-// Share returns the chance that a timed call has its CPU timed. It falls as locked
-// threads become many, so that the limits are seldom met: a refusal after the draw
-// would be biased, because slow calls hold their slots longer.
+// Share returns the probability that a timed call has its CPU timed. It falls as more threads are
+// locked, so that the limits are seldom reached: a refusal after the draw would be biased, because
+// slow calls hold their slots longer.
 func (l Load) Share(rate float64) float64 {
 	if l == 0 {
 		return rate
@@ -98,8 +97,8 @@ func (l Load) Share(rate float64) float64 {
 	return rate * max(0.02, 1-x*x)
 }
 
-// Take returns a free slot, or None. Slots that a previous engine took while the program
-// might have more threads do not count among those of this one.
+// Take returns a free slot, or None. Slots of a previous engine with other bounds do not count among
+// the slots of this one.
 func (t *Table[M]) Take(m *M, h *Holder, b *Bounds, refusals *atomic.Int64) int {
 	if b.all == 0 || h.Strayed.Load() {
 		return None
@@ -124,21 +123,21 @@ func (t *Table[M]) Take(m *M, h *Holder, b *Bounds, refusals *atomic.Int64) int 
 	return None
 }
 
-// Release gives a slot of the method back.
+// Release returns a slot of the method.
 func (t *Table[M]) Release(slot int, h *Holder) {
 	t.taken[slot/64].And(^(uint64(1) << (slot % 64)))
 	h.Held.Add(-1)
 }
 
-// Lose leaves a slot of the method taken for good: its call ended on another
-// goroutine, and the thread stays locked to the first while that lives, which cannot be
-// noticed. The method gets no further slot.
+// Lose marks a slot of the method as lost for good: its call ended on another goroutine, and the thread
+// stays locked to the first one while that lives, which cannot be observed. The method gets no further
+// slot.
 func (t *Table[M]) Lose(h *Holder) {
 	h.Strayed.Store(true)
 	t.Lost.Add(1)
 }
 
-// Owners calls f for every method that has or had a slot, once any is lost.
+// Owners calls f for every current or last owner of a slot, once any slot is lost.
 func (t *Table[M]) Owners(f func(*M)) {
 	if t.Lost.Load() == 0 {
 		return
@@ -150,9 +149,9 @@ func (t *Table[M]) Owners(f func(*M)) {
 	}
 }
 
-// Impatient calls f for every method that has held a slot too long. It is called once a
-// tick, by one goroutine: a use of a slot that is still the same, and odd as it is while a
-// call has it, is held at least since it was seen first.
+// Impatient calls f for every method that has held a slot too long. One goroutine calls it once a tick.
+// A use count that is unchanged, and odd as it is during a call, shows that the slot has been held at
+// least since it was first seen.
 func (t *Table[M]) Impatient(now int64, useOf func(slot int) uint64, f func(*M)) {
 	for slot := range t.seen {
 		use := useOf(slot)

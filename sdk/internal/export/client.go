@@ -11,14 +11,14 @@ import (
 // one goroutine.
 type Client struct {
 	HTTP    *http.Client
-	Agent   string // of every request
+	Agent   string // User-Agent of every request
 	Timeout time.Duration
 	Headers Headers
-	URLs    []string                // which serve the same, in order of preference
+	URLs    []string                // equivalent collectors, in order of preference
 	until   [maxEndpoints]time.Time // skipped until then
 }
 
-// downFor is how long a collector that could not be reached is skipped.
+// downFor is the time for which an unreachable collector is skipped.
 const downFor = 30 * time.Second
 
 // best returns the first URL not known to be down; if all are, the preferred one.
@@ -47,9 +47,9 @@ func (c *Client) request(ctx context.Context, method, url string) (*http.Request
 	return req, nil
 }
 
-// NewHTTP makes the HTTP client of the SDK from the program's, or one of its own:
-// the program may have wrapped the default transport in a probe, which would then
-// measure its own export.
+// NewHTTP returns the HTTP client of the SDK, based on the program's client or a new one. The default
+// transport is not used: the program may have wrapped it in a probe, which would then measure the
+// SDK's own export.
 func NewHTTP(given *http.Client, secure *tls.Config) *http.Client {
 	client := &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -69,8 +69,8 @@ func NewHTTP(given *http.Client, secure *tls.Config) *http.Client {
 	return client
 }
 
-// unredirected keeps a client from following redirects, by hiding where they lead: one
-// that leads to no URL is an error to a client that sees it, and no answer.
+// unredirected prevents redirects by hiding their target. A client that sees a target that is not a
+// URL returns an error instead of the response.
 type unredirected struct{ http.RoundTripper }
 
 func (u unredirected) RoundTrip(r *http.Request) (*http.Response, error) {

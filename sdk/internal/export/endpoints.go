@@ -48,7 +48,7 @@ func Elsewhere(collector string) bool {
 	return err != nil || u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback()
 }
 
-// Addressed turns base URLs into those of a path, and reports every fault.
+// Addressed appends a path to base URLs, and reports every fault.
 func Addressed(bases []string, path string) ([]string, error) {
 	if len(bases) == 0 || len(bases) > maxEndpoints {
 		return nil, fmt.Errorf("there must be 1 to %d endpoints, found %d", maxEndpoints, len(bases))
@@ -69,10 +69,10 @@ func Addressed(bases []string, path string) ([]string, error) {
 	return all, errors.Join(faults...)
 }
 
-var errNoURL = errors.New("an endpoint must be a URL") // the parser's own words repeat it, with what may be secret
+var errNoURL = errors.New("an endpoint must be a URL") // the parser's own message repeats the URL, which can contain secrets
 
-// instead returns what was found in place of an endpoint, by no more than scheme, host
-// and port: the rest may be secret.
+// instead returns a description of an invalid endpoint, with no more than scheme, host and port,
+// because the rest can be secret.
 func instead(u *url.URL) string {
 	switch {
 	case u.Host != "":
@@ -83,8 +83,8 @@ func instead(u *url.URL) string {
 	return "one without host"
 }
 
-// RatesURLs returns where rates are served: at one place, or, if only a port is given
-// such as ":4319", at that port of every collector.
+// RatesURLs returns the URLs that serve rates: one place, or with a port alone, such as ":4319", that
+// port of every collector.
 func RatesURLs(rates string, collectors []string) ([]string, error) {
 	port, onPort := strings.CutPrefix(rates, ":")
 	if !onPort {

@@ -7,10 +7,10 @@ import (
 	"net/url"
 )
 
-// hostOf names a URL by its scheme and host: user, path and query may be secret.
+// hostOf names a URL by its scheme and host: user, path and query can be secret.
 func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// faultAt returns what went wrong at a URL that has been parsed before.
+// faultAt returns an error that names the host of a URL that was parsed before.
 func faultAt(at string, err error) error {
 	u, fault := url.Parse(at)
 	if fault != nil {
@@ -19,8 +19,8 @@ func faultAt(at string, err error) error {
 	return fmt.Errorf("%s: %w", hostOf(u), plainly(err))
 }
 
-// plainly takes out of an error what may be secret, the URL that net/http repeats, and
-// what differs each time, the port of this end of a connection.
+// plainly removes from an error the URL that net/http repeats, which can be secret, and the local
+// port of the connection, which differs each time.
 func plainly(err error) error {
 	var request *url.Error
 	for errors.As(err, &request) {

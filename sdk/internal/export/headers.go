@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Headers are sent with requests, by canonical name. Their values may be secrets.
+// Headers are sent with requests, by canonical name. Their values can be secrets.
 type Headers map[string]string
 
-// Set sets a header, or returns why it cannot be sent. The fault does not quote an
-// invalid name: it may be a secret in the wrong place.
+// Set sets a header, or returns the reason why it cannot be sent. The fault does not quote an invalid
+// name, because it can be a misplaced secret.
 func (h Headers) Set(name, value string) (fault string) {
 	switch {
 	case !isToken(name):
@@ -25,8 +25,8 @@ func (h Headers) Set(name, value string) (fault string) {
 	return ""
 }
 
-// ForRates returns the headers of polls for rates at these URLs: those for collectors, and their
-// own. A token for the collector is not shown to another host, and not without TLS if the collector has TLS.
+// ForRates returns the headers of polls for rates at these URLs: those for collectors, and own. A
+// collector's token is not sent to another host, and not without TLS if the collector has TLS.
 func (h Headers) ForRates(own Headers, urls, collectors []string, logf func(string, ...any)) Headers {
 	for _, u := range urls {
 		at := siteOf(u)
@@ -43,7 +43,7 @@ func (h Headers) ForRates(own Headers, urls, collectors []string, logf func(stri
 	return all
 }
 
-// siteOf returns the scheme and the host of a URL that has been parsed before, whatever its port.
+// siteOf returns the scheme and host of a URL that was parsed before, without its port.
 func siteOf(parsed string) string {
 	u, err := url.Parse(parsed)
 	if err != nil {
@@ -65,8 +65,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// isHeaderValue reports whether value is valid in an HTTP header: no control
-// characters but the tab.
+// isHeaderValue reports whether value is valid in an HTTP header: no control characters except tab.
 func isHeaderValue(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// pollWait is how long a collector may hold a poll until rates change.
+	// pollWait is the longest time for which a collector can hold a poll until rates change.
 	pollWait  = 25 * time.Second
-	pollPause = time.Second // between polls at least, should it answer at once
-	pollMost  = time.Minute // between polls at most, while it fails
+	pollPause = time.Second // least time between polls, if the collector answers at once
+	pollMost  = time.Minute // longest time between polls, while they fail
 	maxRates  = 16 << 20    // bytes of an answer
 )
 
@@ -24,11 +24,11 @@ const (
 type Poller struct {
 	Client
 	Query string
-	etag  string // of the answer that was read last
+	etag  string // ETag of the last answer
 }
 
-// Poll polls until the context ends. It calls read with every new answer and the server's name, and
-// after it served, as after an answer that rates are still the same. failed gets what goes wrong.
+// Poll polls until the context ends. It calls read with every new answer and the server's name, then
+// served. It also calls served when rates are unchanged, and failed with every error.
 func (p *Poller) Poll(ctx context.Context, read func(answer []byte, host string) error, served func(), failed func(error)) {
 	asked := -1
 	pause := pollPause
@@ -59,8 +59,8 @@ func (p *Poller) Poll(ctx context.Context, read func(answer []byte, host string)
 	}
 }
 
-// ask polls once. A collector that knows nothing of this service so far, or holds as many
-// polls as it may, says how much later to poll again.
+// ask polls once. A collector that does not know the service yet, or that holds its maximum of polls,
+// returns the additional time until the next poll.
 func (p *Poller) ask(ctx context.Context, url string, read func([]byte, string) error) (later time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pollWait+p.Timeout)
 	defer cancel()

@@ -1,5 +1,5 @@
 // Package export sends the requests of the SDK by HTTP, determines whether they were accepted, and polls
-// for rates. It knows nothing of what a request is made of.
+// for rates. It does not know the contents of a request.
 package export
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
-// Outcome is whether a request was accepted.
+// Outcome is the outcome of a request.
 type Outcome uint8
 
 const (
@@ -33,7 +33,7 @@ type Poster struct {
 	Retry   Retry
 	Retried *atomic.Int64   // counts attempts after the first
 	Closing <-chan struct{} // closed when the program is about to end
-	PackCPU *atomic.Int64   // adds up the CPU time of making bodies, ns
+	PackCPU *atomic.Int64   // adds up the CPU time of building bodies, ns
 	Packer
 }
 
@@ -46,12 +46,12 @@ type Retry struct {
 type attemptResult struct {
 	outcome Outcome
 	retry   bool          // worth another attempt
-	notSent bool          // there was not even a connection
-	wait    time.Duration // as the server asks
+	notSent bool          // no connection was made
+	wait    time.Duration // requested by the server
 	fault   error
 }
 
-// pack keeps the goroutine on its thread while it makes a body: the clock is that of the thread.
+// pack locks the goroutine to its thread while it builds a body, because the clock is the thread's.
 func (p *Poster) pack(encode func([]byte) []byte) []byte {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -60,11 +60,10 @@ func (p *Poster) pack(encode func([]byte) []byte) []byte {
 	return p.Pack(encode)
 }
 
-// Deliver sends a request until the context ends, and retries it with the same number where
-// that may help. One attempt of unknown outcome makes the whole unknown unless a later one is
-// accepted. The collector deduplicates retries by the number, so from then on they go to that collector
-// only. As long as nothing was sent, the next collector may get the request. The fault is
-// that of the last attempt.
+// Deliver sends a request until the context ends, and retries it with the same number where that can
+// help. One attempt of unknown outcome makes the whole unknown unless a later one is accepted. The
+// collector deduplicates by the number, so from then on retries go to that collector only. As long as
+// nothing was sent, the next collector can get the request. fault is the fault of the last attempt.
 func (p *Poster) Deliver(ctx context.Context, encode func([]byte) []byte) (result Outcome, fault error) {
 	body := p.pack(encode)
 	result = Refused
@@ -82,7 +81,7 @@ func (p *Poster) Deliver(ctx context.Context, encode func([]byte) []byte) (resul
 		wait := time.Duration(float64(pause) * (0.5 + rand.Float64()))
 		left := p.Retry.Total - time.Since(start)
 		over := wait > left
-		wait = max(wait, min(a.wait, left)) // as long as the server asks, while there is time
+		wait = max(wait, min(a.wait, left)) // the server's pause, if there is time
 		if a.notSent && result == Refused {
 			p.markDown(at)
 			if next := p.best(); next != at {
@@ -124,7 +123,7 @@ func (p *Poster) attempt(ctx context.Context, url string, body []byte) attemptRe
 	defer cancel()
 	at := new(custody)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		// From here on bytes may be on their way: the outcome can be unknown.
+		// From here on bytes can have been sent: the outcome can be unknown.
 		GotConn: func(httptrace.GotConnInfo) { at.hand() },
 	})
 	req, err := p.request(ctx, http.MethodPost, url)
@@ -140,15 +139,14 @@ func (p *Poster) attempt(ctx context.Context, url string, body []byte) attemptRe
 		}
 		return attemptResult{outcome: Unknown, retry: true, fault: faultAt(url, err)}
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // what it says is not needed
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // reads the rest, so that the connection can be reused
 	resp.Body.Close()
 	return readResponse(resp, hostOf(req.URL))
 }
 
-// readResponse returns the outcome that a response means. 2xx is acceptance, even with a
-// partial success inside: the collector has taken what it will ever take. Retryable
-// statuses are refusals if the collector itself sends them (429, 503) and unknown if a
-// proxy does (502, 504). Any other 5xx may have come after the work was done.
+// readResponse returns the outcome of a response. 2xx is acceptance, even with a partial success: the
+// collector will accept no more of it. Retryable statuses are refusals if the collector sends them
+// (429, 503), and unknown if a proxy does (502, 504). Any other 5xx can follow after the work was done.
 func readResponse(resp *http.Response, from string) attemptResult {
 	code := resp.StatusCode
 	a := attemptResult{fault: fmt.Errorf("%s answered %s", from, messagelog.Brief(resp.Status))}
@@ -168,7 +166,7 @@ func readResponse(resp *http.Response, from string) attemptResult {
 	return a
 }
 
-// longestWait is as much as a server may ask for.
+// longestWait is the longest pause that a server can ask for.
 const longestWait = time.Hour
 
 // retryAfter parses a Retry-After header: a number of seconds or a date.

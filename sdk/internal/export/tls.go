@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// TLS returns the TLS configuration of files that OpenTelemetry's variables name, or nil if there
-// are none. It fails closed: a fault of a file is logged, and there is no connection by TLS.
+// TLS returns a TLS configuration from the files that OpenTelemetry's variables name, or nil without
+// any. It fails closed: a fault of a file is logged, and no TLS connection is made.
 func TLS(authorities, certificate, key string, logf func(string, ...any)) *tls.Config {
 	if authorities+certificate+key == "" {
 		return nil
@@ -25,7 +25,7 @@ func TLS(authorities, certificate, key string, logf func(string, ...any)) *tls.C
 		}
 	}
 	if certificate+key != "" {
-		// Read for every connection, so a certificate that is renewed is shown.
+		// Read for every connection, so a renewed certificate is used.
 		load := func() (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(certificate, key)
 			return &pair, err

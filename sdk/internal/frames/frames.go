@@ -1,20 +1,17 @@
-// Package frames reads the return addresses on the running goroutine's stack by its
-// frame pointers, which costs a nanosecond a frame where runtime.Callers takes
-// twenty.
+// Package frames reads the return addresses on the running goroutine's stack by its frame pointers,
+// which takes a nanosecond a frame instead of the twenty of runtime.Callers.
 //
-// Its invariant: it reads nothing but the goroutine's own stack, between where it
-// stands and the stack's end, upwards only, and in assembly, where the goroutine is
-// neither preempted nor moved. A chain that leaves these bounds is reported as broken.
+// Its invariant: it only reads the goroutine's own stack, between its position and the end of the
+// stack, upwards, and in assembly, where the goroutine is neither preempted nor moved. A chain that
+// leaves these bounds is reported as broken.
 //
-// It does not know about inlining: an address stands for a frame, which may be of
-// several functions.
+// It does not know about inlining: an address stands for a frame, which can contain several functions.
 package frames
 
 import "runtime"
 
-// Trusted reports whether Walk finds what runtime.Callers finds, in a trial. Where it
-// does not (another architecture, a runtime with another stack layout) it must not be
-// used.
+// Trusted reports whether Walk and runtime.Callers agree in a trial. If not (another architecture, or a
+// runtime with another stack layout), Walk must not be used.
 func Trusted() bool { return Available && tried(triedFrames) }
 
 const triedFrames = 3
@@ -27,7 +24,7 @@ func tried(depth int) (agree bool) {
 	}
 	var walked, known [64]uintptr
 	n, ended := Walk(&walked[0], len(walked))
-	m := runtime.Callers(2, known[:]) // without itself, nor this function
+	m := runtime.Callers(2, known[:]) // without Callers and this function
 	if n <= triedFrames || m <= triedFrames {
 		return false
 	}
@@ -36,6 +33,6 @@ func tried(depth int) (agree bool) {
 			return false
 		}
 	}
-	// Between these and the end the runtime may see more: functions that are inlined.
+	// Between these and the end the runtime can report more functions: inlined ones.
 	return n == len(walked) || m == len(known) || ended && walked[n-1] == known[m-1]
 }

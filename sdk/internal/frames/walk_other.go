@@ -2,8 +2,8 @@
 
 package frames
 
-// Available reports whether there is a Walk here.
+// Available reports whether Walk exists on this platform.
 const Available = false
 
-// Walk finds nothing here.
+// Walk returns nothing on this platform.
 func Walk(*uintptr, int) (n int, ended bool) { return 0, false }

@@ -1,10 +1,9 @@
 // Package histogram counts durations in logarithmic bins.
 //
-// Its invariant: bin(x) = floor(ln(x) / ln(gamma)) exactly, x in nanoseconds and
-// at least 1, with gamma = 1.01/0.99, so that a value is known within 1% and
-// histograms of different processes add bin by bin.
+// Its invariant: bin(x) = floor(ln(x) / ln(gamma)) exactly, for x >= 1 in nanoseconds, with gamma =
+// 1.01/0.99. A value is known within 1%, and histograms of different processes add bin by bin.
 //
-// It does not lock: callers that share a histogram guard it.
+// It does not lock: users that share a histogram guard it.
 package histogram
 
 import (
@@ -32,8 +31,8 @@ var (
 	guide [64 << guideBits]uint16
 )
 
-// Prepare computes the tables Bin reads, once. It takes half a millisecond, which a
-// program that never measures should not pay when it starts.
+// Prepare computes the tables of Bin, once. It takes half a millisecond, which a program that never
+// measures should not pay at its start.
 var Prepare = sync.OnceFunc(func() {
 	for b := range lower {
 		lower[b] = lowest(b)
@@ -61,8 +60,8 @@ func exactBin(x uint64) int {
 	return min(bins-1, int(math.Log(float64(x))/math.Log(Gamma)))
 }
 
-// lowest returns the smallest integer whose bin is b or higher. The power is off
-// by rounding errors only, so a search close to it finds the integer.
+// lowest returns the smallest integer with a bin of b or higher. The power is off by rounding errors
+// only, so a search close to it finds the integer.
 func lowest(b int) uint64 {
 	edge := math.Pow(Gamma, float64(b))
 	if edge >= math.MaxInt64 {
@@ -73,8 +72,7 @@ func lowest(b int) uint64 {
 	return first + uint64(sort.Search(int(2*slack+1), func(i int) bool { return exactBin(first+uint64(i)) >= b }))
 }
 
-// Bin returns the bin of a duration in nanoseconds; what is below 1 is in bin 0.
-// Prepare comes first.
+// Bin returns the bin of a duration in nanoseconds; durations below 1 are in bin 0. Call Prepare first.
 func Bin(ns int64) int {
 	if ns < 1 {
 		return 0
@@ -94,8 +92,8 @@ func Bin(ns int64) int {
 	return b
 }
 
-// H is a histogram. Memory comes in chunks of neighbouring bins as they are
-// touched; the zero H is empty.
+// H is a histogram. Memory is allocated in chunks of neighbouring bins on first use; the zero H is
+// empty.
 type H struct {
 	chunk [chunks]*[chunkBins]uint32
 }
@@ -111,7 +109,7 @@ func (h *H) Add(ns int64) {
 	c[b%chunkBins]++
 }
 
-// MoveInto adds h to other and empties h, which keeps its memory.
+// MoveInto adds h to other and empties h, which retains its memory.
 func (h *H) MoveInto(other *H) {
 	for i, from := range h.chunk {
 		if from == nil {

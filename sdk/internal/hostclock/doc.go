@@ -1,36 +1,34 @@
-// Package hostclock reads the clocks a probe needs: monotonic time, the CPU
-// time of the running thread, and the CPU time and memory of the process. It also reads
-// what machine the process is on, once.
+// Package hostclock reads the clocks of a probe: monotonic time, the CPU time of the running thread, and
+// the CPU time and memory of the process. It also reads the identity and cores of the host, once.
 //
 // Its invariant: a reading is true or reported as absent. A thread clock that
 // moves in scheduler ticks (some sandboxes, Windows) is absent, because a short
 // call would read as zero.
 //
-// It also tells goroutines apart, by the id that the runtime gives to each: looked up
-// where the runtime keeps it, if it was found there with certainty, and else read from
-// what the runtime writes above a stack. Keeping a goroutine on its thread between two
-// readings is the caller's business.
+// It also distinguishes goroutines by their runtime id. The id is read from the runtime's goroutine
+// structure if its offset is certain, and otherwise parsed from the output of runtime.Stack. Callers
+// are responsible for keeping a goroutine on its thread between two readings.
 package hostclock
 
 import "time"
 
 var base = time.Now()
 
-// Now returns monotonic nanoseconds since an arbitrary point in this process.
-// One reading of the clock, half the price of time.Now.
+// Now returns monotonic nanoseconds since an arbitrary point in this process. It reads the clock once,
+// for half the cost of time.Now.
 func Now() int64 { return int64(time.Since(base)) }
 
-// coarsestStep is the largest step of the thread clock that still counts as a
-// clock: above it, the cost of a method of a few microseconds is invisible.
+// coarsestStep is the largest acceptable step of the thread clock: above it, the cost of a method of a
+// few microseconds is invisible.
 const coarsestStep = 50 * time.Microsecond
 
-// leastReadings are made whatever the time: a process that has to wait for a
-// processor between its first readings has used up its time and seen one step, in
-// which the machine may have been away.
+// leastReadings is the least number of readings, even beyond the time budget: a process that waits for
+// a processor between its first readings has used its time and seen one step, in which the machine may
+// have been suspended.
 const leastReadings = 1_000
 
-// finestStep spins on the clock and returns its smallest visible step, or
-// the budget when it never moved.
+// finestStep reads the clock in a loop and returns its smallest visible step, or the budget if it
+// never moved.
 func finestStep(read func() int64, budget time.Duration) time.Duration {
 	start := time.Now()
 	finest := budget

@@ -9,13 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// Goroutine returns the id of the running goroutine, which the runtime gives to no
-// other one, neither at the same time nor later. So it shows whether a call ends on
-// the goroutine it began on. The address of what the runtime keeps of a goroutine
-// would not: it is reused when the goroutine is dead; nor would the thread's id, which
-// the kernel reuses.
+// Goroutine returns the id of the running goroutine, which the runtime never reuses. So it shows whether
+// a call ends on the goroutine it began on. The address of the goroutine structure would not, because it
+// is reused after the goroutine's death, nor would the thread id, which the kernel reuses.
 //
-// It takes 2 ns where GoroutineAvailable has found the id, and microseconds elsewhere.
+// It takes 2 ns if GoroutineAvailable has found the id, and microseconds otherwise.
 func Goroutine() uint64 {
 	if at := idPlace.Load(); at != 0 {
 		return goroutineWord(at)
@@ -26,21 +24,20 @@ func Goroutine() uint64 {
 	return writtenID()
 }
 
-// UseID makes Goroutine ask the runtime's own function, which a build can reach that puts the
-// SDK into a program; there is no assembly there. It is called before any goroutine asks.
+// UseID makes Goroutine call the runtime's own function, which `corehour go build` can reach; such builds
+// contain no assembly. Call it before any call of Goroutine.
 func UseID(id func() uint64) { toldID = id }
 
 var toldID func() uint64
 
-// GoroutineAvailable reports whether Goroutine can distinguish goroutines, after it has
-// searched a quick way to do so.
+// GoroutineAvailable reports whether Goroutine can distinguish goroutines. It first searches for the
+// quick way.
 func GoroutineAvailable() bool {
 	lookForID()
 	return Goroutine() != 0
 }
 
-// idPlace is where the id of a goroutine lies in what the runtime keeps of it, its g;
-// 0 = not found.
+// idPlace is the offset of the goroutine id in the runtime's goroutine structure, g; 0 = not found.
 var idPlace atomic.Uintptr
 
 var lookForID = sync.OnceFunc(func() {
@@ -49,8 +46,8 @@ var lookForID = sync.OnceFunc(func() {
 	}
 })
 
-// ForgetPlace lets Goroutine do without the place of the id until it is undone, as with
-// a version of Go that hides it, which tests cannot have otherwise.
+// ForgetPlace disables the quick way until the returned function is called. Tests use it to simulate a
+// version of Go that hides the id.
 func ForgetPlace() (undo func()) {
 	lookForID()
 	place := idPlace.Swap(0)
@@ -62,9 +59,8 @@ const (
 	witnesses     = 8
 )
 
-// placeOfID looks for the one word that is the id of this goroutine and of new ones.
-// The runtime may move it from one version to the next; where no word or several fit,
-// there is none to rely on.
+// placeOfID returns the offset of the one word that equals the id on this goroutine and on new ones.
+// The runtime can move the id between versions; if no word or several fit, it returns 0.
 func placeOfID(id func() uint64) uintptr {
 	fit := fittingWords(id())
 	for range witnesses {
@@ -78,7 +74,7 @@ func placeOfID(id func() uint64) uintptr {
 	return placeOfWord(bits.TrailingZeros32(fit))
 }
 
-// fittingWords has a bit for each word of the running goroutine's g that is the id.
+// fittingWords returns a bit mask of the words of the running goroutine's g that equal the id.
 func fittingWords(id uint64) (fit uint32) {
 	for i := range wordsLookedAt {
 		if goroutineWord(placeOfWord(i)) == id {
@@ -90,15 +86,15 @@ func fittingWords(id uint64) (fit uint32) {
 
 func placeOfWord(i int) uintptr { return uintptr(i) * 8 }
 
-// writtenID returns the id as the runtime writes it above a stack, "goroutine 1 [...",
-// or 0 if it writes something else.
+// writtenID parses the id from the output of runtime.Stack, "goroutine 1 [...", or returns 0 if the
+// output has another form.
 func writtenID() uint64 {
 	header := headers.Get().(*[40]byte)
 	defer headers.Put(header)
 	return idOfHeader(header[:runtime.Stack(header[:], false)])
 }
 
-// headers has room for the longest id and what is around it.
+// headers is a buffer for the first line with the longest id.
 var headers = sync.Pool{New: func() any { return new([40]byte) }}
 
 func idOfHeader(header []byte) uint64 {

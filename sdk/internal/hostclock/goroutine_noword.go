@@ -2,8 +2,8 @@
 
 package hostclock
 
-// goroutineWords reports whether there is a goroutineWord here.
+// goroutineWords reports whether goroutineWord works on this platform.
 const goroutineWords = false
 
-// goroutineWord finds nothing here.
+// goroutineWord returns nothing on this platform.
 func goroutineWord(uintptr) uint64 { return 0 }

@@ -2,12 +2,12 @@
 
 package hostclock
 
-// goroutineWords reports whether there is a goroutineWord here.
+// goroutineWords reports whether goroutineWord works on this platform.
 const goroutineWords = true
 
 // goroutineWord returns the word at an offset, in bytes, of the running goroutine's g.
 //
-// It is implemented in assembly: Go has no other way to get there.
+// It is implemented in assembly, because Go cannot access g.
 //
 //go:noescape
 func goroutineWord(at uintptr) uint64

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Machine is where the process runs. What is not known is empty or 0.
+// Machine describes the host of the process. Unknown fields are empty or 0.
 type Machine struct {
-	ID       string  // of the host
-	Cores    int     // of the host, whatever the process may use of them
+	ID       string  // host id
+	Cores    int     // cores of the host, even if the process can use fewer
 	CPULimit float64 // cores that the control groups of the process let it use; 0 = all
 }
 
-// ReadMachine reads it from the system's files. It reads at most some dozens of them,
-// at most mostOfFile of each.
+// ReadMachine reads the description from the system's files: some dozens at most, and at most
+// mostOfFile bytes of each.
 func ReadMachine() Machine { return machineOf(os.DirFS("/")) }
 
 func machineOf(system fs.FS) (m Machine) {
@@ -31,7 +31,7 @@ func machineOf(system fs.FS) (m Machine) {
 	return m
 }
 
-// mostOfFile bounds what is read of a file.
+// mostOfFile bounds the bytes read from a file.
 const mostOfFile = 64 << 10
 
 func read(system fs.FS, name string) string {
@@ -52,10 +52,9 @@ func firstLine(system fs.FS, name string) string {
 	return strings.TrimSpace(line)
 }
 
-// hostID returns the machine id, as OpenTelemetry's conventions want it of systems without
-// containers. In a container that file is the image's, the same on every host, unless
-// it is mounted from the host. There the id of the boot stands for the host: all
-// containers of a kernel have the same.
+// hostID returns the machine id, as OpenTelemetry's conventions require outside of containers. In a
+// container that file belongs to the image and is the same on every host, unless it is mounted from
+// the host. There the boot id identifies the host: all containers of a kernel share it.
 func hostID(system fs.FS) string {
 	inContainer := isContainer(system)
 	for _, name := range [...]string{"etc/machine-id", "var/lib/dbus/machine-id"} {
@@ -79,8 +78,8 @@ func validID(id string) bool {
 	return len(digits) == 32 && len(id) <= 36 && strings.Trim(digits, "0123456789abcdefABCDEF") == "" && strings.Trim(digits, "0") != ""
 }
 
-// isContainer reports whether the root directory is a container's, by the marks of
-// Docker, Podman and Kubernetes, and by the file system of its image.
+// isContainer reports whether the process runs in a container, by the marker files of Docker, Podman
+// and Kubernetes, and by the file system of its root directory.
 func isContainer(system fs.FS) bool {
 	for _, name := range [...]string{".dockerenv", "run/.containerenv", "var/run/secrets/kubernetes.io"} {
 		if _, err := fs.Stat(system, name); err == nil || errors.Is(err, fs.ErrPermission) {
@@ -106,7 +105,7 @@ func isMount(system fs.FS, path string) bool {
 	return false
 }
 
-// coresOf counts the processors of a list as 0-3,5, 0 if it is none.
+// coresOf returns the number of processors in a list such as 0-3,5, or 0 if the list is invalid.
 func coresOf(list string) (n int) {
 	for part := range strings.SplitSeq(list, ",") {
 		first, last, isRange := strings.Cut(part, "-")
@@ -123,7 +122,7 @@ func coresOf(list string) (n int) {
 	return n
 }
 
-// cpuLimit returns the least of the limits that the process's control groups set, 0 for none.
+// cpuLimit returns the lowest limit of the process's control groups, or 0 without a limit.
 func cpuLimit(system fs.FS) (least float64) {
 	for line := range strings.Lines(read(system, "proc/self/cgroup")) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -154,11 +153,11 @@ func hasCPU(controllers string) bool {
 	return false
 }
 
-// mostGroups bounds how deep control groups are looked at.
+// mostGroups bounds the depth of control groups.
 const mostGroups = 32
 
-// leastOfGroups goes up from the process's group: the limits of those above hold for it
-// too. A container may see its group as the root.
+// leastOfGroups returns the lowest limit of the process's group and its parents, whose limits apply
+// too. A container can see its own group as the root.
 func leastOfGroups(system fs.FS, root, group string, of func(fs.FS, string) float64) (least float64) {
 	at := path.Join("/", group)
 	for range mostGroups {
@@ -180,7 +179,7 @@ func limitOfV1(system fs.FS, group string) float64 {
 	return share(firstLine(system, group+"/cpu.cfs_quota_us"), firstLine(system, group+"/cpu.cfs_period_us"))
 }
 
-// share returns quota divided by period, 0 if there is no quota: "max", or -1 in version 1.
+// share returns quota divided by period, or 0 without a quota: "max", or -1 in version 1.
 func share(quota, period string) float64 {
 	q, err := strconv.ParseInt(quota, 10, 64)
 	if err != nil || q <= 0 {
@@ -193,7 +192,7 @@ func share(quota, period string) float64 {
 	return float64(q) / float64(p)
 }
 
-// lesser takes 0 for no limit.
+// lesser returns the lower of two limits, where 0 means no limit.
 func lesser(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b

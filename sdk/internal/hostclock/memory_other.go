@@ -2,6 +2,6 @@
 
 package hostclock
 
-// ProcessRSS is not available here: what the other systems tell without cgo is
-// the largest size so far, not the present one.
+// ProcessRSS is unavailable on this platform: without cgo these systems report the peak size only, not
+// the current one.
 func ProcessRSS() (int64, bool) { return 0, false }

@@ -2,5 +2,5 @@
 
 package hostclock
 
-// ProcessCPU is not available here.
+// ProcessCPU is unavailable on this platform.
 func ProcessCPU() (int64, bool) { return 0, false }

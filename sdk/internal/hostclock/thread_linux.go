@@ -11,9 +11,8 @@ import (
 // architecture.
 const clockThreadCPUTimeID = 3
 
-// ThreadCPU returns the CPU nanoseconds of the current thread. It is a raw
-// system call: it takes well under a microsecond and never blocks, so the
-// scheduler need not hear of it.
+// ThreadCPU returns the CPU nanoseconds of the current thread. It is a raw system call that takes well
+// under a microsecond and never blocks, so the scheduler is not informed.
 func ThreadCPU() int64 {
 	var ts syscall.Timespec
 	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPUTimeID, uintptr(unsafe.Pointer(&ts)), 0)
@@ -31,7 +30,7 @@ func ThreadWaits() int64 {
 	return int64(usage.Nvcsw) //nolint:unconvert // it is an int32 on 32-bit processors
 }
 
-// ThreadCPUAvailable reports whether ThreadCPU is fine enough to be called true.
+// ThreadCPUAvailable reports whether ThreadCPU is precise enough to be true.
 func ThreadCPUAvailable() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

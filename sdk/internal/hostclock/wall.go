@@ -5,14 +5,12 @@ import (
 	"time"
 )
 
-// stepped is how far StepWall has moved what Wall reads, in ns.
+// stepped is the sum of all StepWall steps, in ns.
 var stepped atomic.Int64
 
-// Wall returns Unix nanoseconds by the clock on the wall, which may be set at any
-// time, forth and back.
+// Wall returns Unix nanoseconds by the wall clock, which can be set at any time, forward or back.
 func Wall() int64 { return time.Now().UnixNano() + stepped.Load() }
 
-// StepWall moves what Wall reads from now on, as setting the system's clock would,
-// which tests and benchmarks may not do: it is everybody's. Now stands outside of
-// it, as the kernel's monotonic clock does.
+// StepWall shifts the values of Wall from now on, like setting the system's clock, which tests and
+// benchmarks must not do. It does not affect Now, like the kernel's monotonic clock.
 func StepWall(by time.Duration) { stepped.Add(int64(by)) }

@@ -1,8 +1,8 @@
-// Package messagelog is all that the SDK writes to stderr: at most one write an interval, each
-// message once or, of a kind that differs each time, one an hour; the rest is counted.
+// Package messagelog writes all messages of the SDK to stderr: at most one write an interval, each
+// message once, or once an hour for messages of one kind that differ; it counts the rest.
 //
-// A write to stderr may block, so no goroutine that holds a lock or serves the program
-// ever writes: another goroutine does, one at a time.
+// A write to stderr can block, so no goroutine that holds a lock or runs the program's code writes. A
+// separate goroutine writes, one at a time.
 package messagelog
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Log is where messages wait to be written.
+// Log holds messages until they are written.
 type Log struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -22,17 +22,17 @@ type Log struct {
 	waiting []string
 	more    int
 	logged  map[string]bool
-	since   time.Time            // the first of them was logged then, or later
-	kinds   map[string]time.Time // when one of the kind was logged; as many as the SDK has
-	written chan struct{}        // closed when the current write is done; nil = none is
+	since   time.Time            // no message in it is older
+	kinds   map[string]time.Time // time of the last message of a kind; the SDK has few kinds
+	written chan struct{}        // closed when the current write is done; nil = no write
 }
 
 const (
 	maxWaiting = 32
 	maxLogged  = 1024
-	MaxMessage = 512 // bytes of one
-	// loggedFor is how long a message is remembered if there are very many, and how long
-	// one of a kind suppresses the others.
+	MaxMessage = 512 // bytes of one message
+	// loggedFor is the time for which a message is remembered if there are very many, and for which
+	// a message suppresses others of its kind.
 	loggedFor = time.Hour
 )
 
@@ -86,7 +86,7 @@ func (n *Log) enqueue(message string) bool {
 	return true
 }
 
-// Brief returns a text of unknown origin as part of a message: printable and not long.
+// Brief makes a text of unknown origin printable and short, for use in a message.
 func Brief(s string) string {
 	s = Printable(s[:min(len(s), 4*MaxMessage)])
 	if len(s) > MaxMessage {
@@ -96,8 +96,8 @@ func Brief(s string) string {
 	return s
 }
 
-// Write writes what is queued, if the last write is done and its interval is over. The channel
-// it returns is closed when nothing is being written any more.
+// Write writes the queued messages, if the last write is done and its interval is over. The returned
+// channel is closed when no write is in progress.
 func (n *Log) Write() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -118,7 +118,7 @@ func (n *Log) Write() <-chan struct{} {
 	}
 	n.waiting, n.more, n.last, n.written = nil, 0, time.Now(), written
 	go func() {
-		_, _ = io.WriteString(n.out, b.String()) // nothing to be done if stderr is closed
+		_, _ = io.WriteString(n.out, b.String()) // a closed stderr cannot be helped
 		n.mu.Lock()
 		n.written = nil
 		n.mu.Unlock()
@@ -127,7 +127,7 @@ func (n *Log) Write() <-chan struct{} {
 	return written
 }
 
-// Printable keeps names made by others from driving a terminal.
+// Printable replaces characters that could control a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {

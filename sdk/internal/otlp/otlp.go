@@ -1,11 +1,10 @@
 // Package otlp writes OTLP trace requests in protobuf by hand, appending to a
 // buffer of the caller's.
 //
-// Its invariant: what it writes is canonical protobuf of
-// opentelemetry-proto's ExportTraceServiceRequest, with every string valid
-// UTF-8.
+// Its invariant: the output is canonical protobuf of opentelemetry-proto's ExportTraceServiceRequest,
+// with every string valid UTF-8.
 //
-// It neither reads protobuf nor knows what the attributes mean.
+// It neither reads protobuf nor knows the meaning of attributes.
 package otlp
 
 import (
@@ -112,7 +111,7 @@ func Status(b []byte, code uint64) []byte {
 	return Uint(b, statusCode, code)
 }
 
-// Text makes any string fit to be written: protobuf strings are valid UTF-8.
+// Text replaces invalid UTF-8, because protobuf strings must be valid.
 func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -1,9 +1,8 @@
-// Package prefix finds what is said about a name by patterns of the form text*.
+// Package prefix finds the value for a name among patterns of the form text*.
 //
-// Its invariant: of the patterns that fit, the longest holds; of two equal ones,
-// the one added last.
+// Its invariant: the longest matching pattern applies; of two equal ones, the later.
 //
-// It does not know exact names, which a map finds.
+// It does not handle exact names, which a map finds.
 package prefix
 
 import (
@@ -11,8 +10,7 @@ import (
 	"strings"
 )
 
-// Of returns what comes before the star of a pattern, which must be its last
-// character and the only star.
+// Of returns the text before the star of a pattern. The pattern must end with its only star.
 func Of(pattern string) (text string, ok bool) {
 	text, ok = strings.CutSuffix(pattern, "*")
 	return text, ok && !strings.Contains(text, "*")

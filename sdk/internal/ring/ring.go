@@ -1,6 +1,6 @@
-// Package ring is the queue between the program's goroutines and the exporter: made once,
-// never overwritten, never waited for. Many producers, one consumer at a time. (Vyukov's
-// bounded queue: the sequence number of a place says whose turn it is.)
+// Package ring is the bounded queue between the program's goroutines and the exporter. It never
+// overwrites and never waits. Many producers, one consumer at a time. (Vyukov's bounded queue: the
+// sequence number of a place decides whose turn it is.)
 package ring
 
 import (
@@ -14,7 +14,7 @@ type Ring[T any] struct {
 	mask   uint64
 	tail   atomic.Uint64
 	_      [56]byte
-	head   atomic.Uint64 // written by the one that takes
+	head   atomic.Uint64 // written by the consumer
 	_      [56]byte
 	taking sync.Mutex // one at a time
 }
@@ -25,7 +25,7 @@ type Place[T any] struct {
 	Record T
 }
 
-// New makes a ring; size is a power of two.
+// New returns a ring; size must be a power of two.
 func New[T any](size int) *Ring[T] {
 	r := &Ring[T]{Places: make([]Place[T], size), mask: uint64(size - 1)}
 	for i := range r.Places {
@@ -34,8 +34,8 @@ func New[T any](size int) *Ring[T] {
 	return r
 }
 
-// Claim returns a place, or nil when the ring is full. The caller fills the place, which
-// is empty before, and publishes it.
+// Claim returns an empty place, or nil if the ring is full. The caller fills the place and publishes
+// it.
 func (r *Ring[T]) Claim() (*Place[T], uint64) {
 	for {
 		at := r.tail.Load()
@@ -50,7 +50,7 @@ func (r *Ring[T]) Claim() (*Place[T], uint64) {
 	}
 }
 
-// Publish lets a claimed place be read.
+// Publish makes a claimed place readable.
 func (p *Place[T]) Publish(at uint64) { p.turn.Store(at + 1) }
 
 // Dequeue removes up to limit records, oldest first, and appends them to batch.
@@ -74,5 +74,5 @@ func (r *Ring[T]) Dequeue(batch []T, limit int) []T {
 
 func (r *Ring[T]) Length() int { return int(r.tail.Load() - r.head.Load()) }
 
-// Accepted returns how many records the ring has accepted since it was made.
+// Accepted returns the number of records that the ring has accepted.
 func (r *Ring[T]) Accepted() int64 { return int64(r.tail.Load()) }

@@ -24,7 +24,7 @@ func ThresholdOf(p float64) Threshold {
 	return Threshold{t, thresholdText(t)}
 }
 
-// thresholdText writes a threshold as th: 14 hex digits without trailing zeros.
+// thresholdText returns a threshold in the th form: 14 hex digits without trailing zeros.
 func thresholdText(t uint64) string {
 	if t == 0 {
 		return "0"
@@ -34,8 +34,8 @@ func thresholdText(t uint64) string {
 	return strings.TrimRight(digits, "0")
 }
 
-// Sampled writes the rejection threshold of a span's rate, and a random value drawn
-// from those it does not reject, as any tool that thins further expects it.
+// Sampled writes the rejection threshold of a span's rate, and a random value from the range that the
+// threshold accepts, for samplers further down the pipeline.
 func (w *Writer) Sampled(t Threshold) {
 	var state [64]byte
 	b := append(state[:0], "ot=th:"...)
@@ -51,5 +51,5 @@ func (w *Writer) Sampled(t Threshold) {
 	w.span = otlp.Bytes(w.span, otlp.SpanTraceState, b)
 }
 
-// KeepAll says that no tool may thin the span: it stands for many calls, or was kept in any case.
+// KeepAll marks a span that no sampler may drop: it stands for many calls, or was kept in any case.
 func (w *Writer) KeepAll() { w.span = otlp.String(w.span, otlp.SpanTraceState, "ot=th:0") }

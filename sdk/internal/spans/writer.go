@@ -1,9 +1,9 @@
-// Package spans writes spans as the contract with the collector has them: their names and attributes, ids,
-// and what consistent sampling says of them.
+// Package spans writes spans by the contract with the collector: names, attributes, ids and the state of
+// consistent sampling.
 //
-// Its invariant: what is written is a valid request, whatever strings the program gave.
+// Its invariant: the output is a valid request, whatever strings the program passes.
 //
-// It does not know calls, sums or intervals: the SDK says which attributes a span of these has.
+// It does not know calls, sums or intervals: the SDK selects the attributes of a span.
 package spans
 
 import (
@@ -15,13 +15,13 @@ import (
 
 // Writer writes spans one after the other, and reuses its buffers.
 type Writer struct {
-	span []byte // the one being written
-	done []byte // those done, each tagged as a span of ScopeSpans
+	span []byte // the current span
+	done []byte // finished spans, each tagged as a span of ScopeSpans
 
-	prefix, number uint64 // of invented ids
+	prefix, number uint64 // parts of generated ids
 }
 
-// Reset begins another request. Buffers of more than kept bytes are let go.
+// Reset begins another request. It releases buffers of more than kept bytes.
 func (w *Writer) Reset(kept int) {
 	for _, buffer := range []*[]byte{&w.span, &w.done} {
 		if cap(*buffer) > kept {
@@ -31,14 +31,14 @@ func (w *Writer) Reset(kept int) {
 	w.done = w.done[:0]
 }
 
-// End ends the span being written.
+// End ends the current span.
 func (w *Writer) End() { w.done = otlp.Bytes(w.done, otlp.ScopeSpansSpans, w.span) }
 
-// Begin begins a span with invented ids: a random number of the process, and that of the span. Random
-// bytes for each span would be two fifths of a compressed request. The span says so by Synthetic.
+// Begin begins a span with generated ids: a random number of the process, and the number of the span.
+// Random bytes per span would be two fifths of a compressed request. Synthetic marks such ids.
 func (w *Writer) Begin() {
 	if w.prefix == 0 {
-		w.prefix = rand.Uint64() | 1 // all zeros would be no id
+		w.prefix = rand.Uint64() | 1 // an id of zeros is invalid
 	}
 	w.number++
 	var ids [24]byte
@@ -58,7 +58,7 @@ func (w *Writer) BeginTraced(trace [16]byte, parent [8]byte) {
 	w.span = otlp.Bytes(w.span, otlp.SpanParentID, parent[:])
 }
 
-// BeginSummary begins a span that stands for many calls.
+// BeginSummary begins a span that represents many calls.
 func (w *Writer) BeginSummary(name, kind string, start, end int64) {
 	w.Begin()
 	w.KeepAll()
@@ -69,10 +69,10 @@ func (w *Writer) BeginSummary(name, kind string, start, end int64) {
 	w.Append(Synthetic)
 }
 
-// Synthetic says that the ids of a span are invented.
+// Synthetic marks the ids of a span as generated.
 var Synthetic = otlp.StringAttribute(nil, otlp.SpanAttributes, AttrIDs, SyntheticIDs)
 
-// Head returns what the measurements of a method at one rate have in common, to be appended to each.
+// Head returns the encoded attributes that all measurements of a method at one rate share.
 func Head(name string, p float64) []byte {
 	b := otlp.String(nil, otlp.SpanName, name)
 	b = otlp.Uint(b, otlp.SpanKind, otlp.KindInternal)
@@ -81,7 +81,7 @@ func Head(name string, p float64) []byte {
 	return otlp.DoubleAttribute(b, otlp.SpanAttributes, AttrP, p)
 }
 
-// Append writes attributes that are encoded already.
+// Append writes encoded attributes.
 func (w *Writer) Append(encoded []byte) { w.span = append(w.span, encoded...) }
 
 func (w *Writer) Times(start, end int64) {
@@ -89,7 +89,7 @@ func (w *Writer) Times(start, end int64) {
 	w.span = otlp.Fixed64(w.span, otlp.SpanEnd, uint64(end))
 }
 
-// Failed says that the call returned an error.
+// Failed marks a call that returned an error.
 func (w *Writer) Failed() { w.span = otlp.Status(w.span, otlp.StatusError) }
 
 func (w *Writer) Text(key, v string) {
@@ -120,14 +120,14 @@ func (w *Writer) Bool(key string, v bool) {
 	w.span = otlp.BoolAttribute(w.span, otlp.SpanAttributes, key, v)
 }
 
-// Scope is what a request says of its process.
+// Scope holds the scope attributes of a request.
 type Scope struct {
-	Version    string // of the SDK
+	Version    string // SDK version
 	Process    string
 	Batch      uint64
 	CallsTotal int64
-	// Served says that rates of a collector are in force: one that is new to this process leaves them as
-	// they are.
+	// Served reports that rates of a collector are in force. A collector that does not know the
+	// process yet then leaves its rates unchanged.
 	Served bool
 }
 

@@ -1,6 +1,5 @@
-// Package threads finds out how many threads the program may have. Its invariant: the
-// answer is never more than a limit that could be read. It does not count those that
-// there are.
+// Package threads finds the maximum number of threads of the program. Its invariant: the result never
+// exceeds a limit that could be read. It does not count existing threads.
 package threads
 
 import (
@@ -10,14 +9,14 @@ import (
 	"sync"
 )
 
-// Limit is a bound of the program's threads, and where it is set.
+// Limit is a bound of the program's threads, with its source.
 type Limit struct {
 	Threads int
 	By      string
 }
 
-// Least returns the least of the limits that hold now: that of Go, and on Linux those of
-// the control groups the process is in and of its user.
+// Least returns the lowest current limit: Go's own, and on Linux those of the process's control groups
+// and of its user.
 func Least() Limit {
 	least := Limit{Threads: ofGo(), By: "debug.SetMaxThreads"}
 	for _, limit := range ofSystem(os.DirFS("/"), os.Getuid()) {
@@ -28,13 +27,12 @@ func Least() Limit {
 	return least
 }
 
-// reading lets one at a time change what it reads.
+// reading serialises readings of Go's limit, because a reading changes it.
 var reading sync.Mutex
 
-// ofGo reads the limit of Go's runtime, which can only be had by setting it. While it
-// does, for less than a microsecond, the limit is out of the way; where the program sets
-// it just then, what it set holds: a limit found that is not the one last set here is
-// the program's.
+// ofGo reads the limit of Go's runtime, which can only be read by setting it. During that, for less than
+// a microsecond, the limit is raised. If the program sets the limit at that moment, its value is kept:
+// a value that differs from the one set here was set by the program.
 func ofGo() int {
 	const unlimited = math.MaxInt32
 	reading.Lock()

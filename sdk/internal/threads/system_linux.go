@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// ofSystem returns the limits that the kernel sets a process of this user, as the files
-// of the system say. A file that is not there, or is none of the known form, limits
-// nothing.
+// ofSystem returns the kernel's limits for a process of this user, from the system's files. A missing
+// file, or one of unknown form, limits nothing.
 func ofSystem(system fs.FS, user int) (limits []Limit) {
 	for _, line := range lines(system, "proc/self/cgroup") {
 		_, rest, _ := strings.Cut(line, ":")
@@ -22,7 +21,7 @@ func ofSystem(system fs.FS, user int) (limits []Limit) {
 			limits = append(limits, ofGroups(system, "sys/fs/cgroup/pids", group)...)
 		}
 	}
-	if user == 0 { // the kernel does not hold root to it
+	if user == 0 { // the kernel does not apply it to root
 		return limits
 	}
 	for _, line := range lines(system, "proc/self/limits") {
@@ -33,9 +32,8 @@ func ofSystem(system fs.FS, user int) (limits []Limit) {
 	return limits
 }
 
-// ofGroups returns the limits of a control group and of those it is in, which hold for
-// it too. In a container the group may have another name than it goes by, and be the
-// root of what is seen.
+// ofGroups returns the limits of a control group and its parents, which all apply. In a container the
+// visible path can differ from the name of the group, and the group can be the visible root.
 func ofGroups(system fs.FS, root, group string) (limits []Limit) {
 	for at := path.Join("/", group); ; at = path.Dir(at) {
 		name := path.Join(root, at, "pids.max")
@@ -48,7 +46,7 @@ func ofGroups(system fs.FS, root, group string) (limits []Limit) {
 	}
 }
 
-// appendLimit takes "max" and "unlimited" for no limit.
+// appendLimit appends a limit, unless it is "max" or "unlimited".
 func appendLimit(limits []Limit, number, by string) []Limit {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 0 {

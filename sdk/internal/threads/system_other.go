@@ -4,5 +4,5 @@ package threads
 
 import "io/fs"
 
-// ofSystem finds nothing here, where no thread is ever held.
+// ofSystem returns nothing, because no thread is ever locked on this platform.
 func ofSystem(fs.FS, int) []Limit { return nil }
