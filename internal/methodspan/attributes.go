@@ -102,6 +102,7 @@ const (
 	ResourceCapacityType     = "corehour.capacity_type" // on-demand, spot, reserved ...: no convention exists
 	ResourceProcessStart     = "process.creation.time"  // RFC 3339
 	ResourceLanguage         = "telemetry.sdk.language" // go, java, nodejs ...
+	ResourceSDK              = "telemetry.sdk.name"
 
 	// AttrInstance is a resource attribute of the receiver's, in the place of
 	// service.instance.id where a stock SDK sends none.

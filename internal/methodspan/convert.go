@@ -1,6 +1,7 @@
 package methodspan
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -68,12 +69,12 @@ func (c *Converter) Recycle(items []Item) {
 func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 	var items []Item
 	var rest Item
-	conversion := newConversion(c)
+	conversion := &conversion{nameReader: c.names.begin(), rows: &c.rows}
 	defer conversion.end()
 	for _, rs := range td.ResourceSpans().All() {
 		resource := ReadResource(rs.Resource())
 		hash := ""
-		shared := sharedOf(rs.Resource(), resource)
+		shared := shared{resource: resource}
 		for _, ss := range rs.ScopeSpans().All() {
 			shared.scope = ss.Scope().Name()
 			seq, total, numbered := BatchOf(ss.Scope())
@@ -103,48 +104,19 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 	return items, conversion.skipped
 }
 
-// shared is what the spans of a scope have in common.
+// shared holds the values that the spans of a scope have in common.
 type shared struct {
-	resource    *Resource
-	scope       string
-	callsTotal  int64
-	price       *float64
-	priceSource string
-}
-
-func sharedOf(res pcommon.Resource, r *Resource) shared {
-	s := shared{resource: r}
-	if v, ok := res.Attributes().Get(AttrPrice); ok {
-		s.price = priceOf(v)
-	}
-	if v, ok := res.Attributes().Get(AttrPriceSource); ok {
-		s.priceSource = v.Str()
-	}
-	return s
-}
-
-func priceOf(v pcommon.Value) *float64 {
-	price, ok := FloatOf(v)
-	if !ok || !(price > 0) || math.IsInf(price, 0) {
-		return nil
-	}
-	return &price
+	resource   *ParsedResource
+	scope      string
+	callsTotal int64
 }
 
 // conversion is the conversion of one request.
 type conversion struct {
 	nameReader
-	rows       *rowPool
-	attributes attributes // of the span under way
-	read       func(string, pcommon.Value) bool
-	skipped    Skipped
-}
-
-func newConversion(of *Converter) *conversion {
-	c := &conversion{nameReader: of.names.begin(), rows: &of.rows}
-	c.attributes.names = &c.nameReader
-	c.read = c.attributes.read // bound once: a method value allocates
-	return c
+	rows    *rowPool
+	parsed  ParsedSpan // the current span
+	skipped Skipped
 }
 
 // addSpans makes rows of spans and puts them to an item. What is behind the end of the
@@ -159,8 +131,7 @@ func (c *conversion) addSpans(item *Item, spans ptrace.SpanSlice, s *shared) {
 		n := len(rows)
 		rows = rows[:n+1]
 		row := &rows[n]
-		row.Resource, row.Level = s.resource, LevelRaw
-		row.USDPerCoreHour, row.PriceSource = s.price, s.priceSource
+		row.Resource, row.Level = &s.resource.Resource, LevelRaw
 		row.BatchID, row.RowSeq = item.ID, int32(n)
 		became := c.fill(row, spans.At(i), s)
 		if became == good {
@@ -185,76 +156,111 @@ const (
 	invalid
 )
 
-// fill reads a span in one pass over its attributes.
+// rowFields are the fields that rows have columns for, and the older names of a method. A
+// number of the wrong type makes the span invalid; a text or boolean counts as absent.
+var (
+	rowFields     = AllFields &^ FieldsOf(FieldCountsMethods, FieldCountsCalls)
+	numericFields = rowFields &^ (textFields | FieldsOf(FieldPrice, FieldFinal, FieldActivated))
+)
+
+// fill writes the columns of a span to r, whose other columns are zero.
 func (c *conversion) fill(r *Row, span ptrace.Span, s *shared) spanOutcome {
 	r.StartNS, r.EndNS = int64(span.StartTimestamp()), int64(span.EndTimestamp())
 	if r.StartNS < 0 || r.EndNS < r.StartNS { // beyond 2262, or reversed
 		return invalid
 	}
-	a := &c.attributes
-	a.begin(r)
-	span.Attributes().Range(c.read)
-	switch r.Kind {
-	case "":
+	p := &c.parsed
+	p.Parse(span.Attributes(), rowFields)
+	r.Kind = spelled(p.Text(FieldKind))
+	switch {
+	case r.Kind == "":
 		return notMethod
-	case KindCall, KindCounts, KindAggregate, KindProcess:
-	default:
+	case p.Seen&^p.Good&numericFields != 0:
 		return invalid
 	}
-	if a.bad {
-		return invalid
-	}
-
+	r.Signature = p.Text(FieldSignature)
 	if r.Kind != KindProcess {
-		r.Process = nil
-		var f Function
-		if a.function != "" {
-			f = c.function(a.function)
-		} else {
-			var ok bool
-			if f, ok = IdentityOf(span, s.scope); !ok {
-				return invalid
-			}
+		id, ok := p.Identity(span, s.scope)
+		if !ok {
+			return invalid
+		}
+		f := Function{Class: id.Class, Method: id.Method}
+		if f.Method == "" {
+			f = c.function(f.Class)
 		}
 		r.Class, r.Method = f.Class, f.Method
-		if r.Signature == "" {
-			r.Signature = f.Signature
-		}
+		r.Signature = cmp.Or(r.Signature, f.Signature)
 	}
-	if r.WeightBasis == "" {
-		r.WeightBasis = BasisExact
-	}
-	if r.ConfiguredRate > 0 && r.EffectiveRate == 0 {
-		r.EffectiveRate = r.P // the sampler that stamped the one has set the other to it
-	}
+	c.fillContext(r, s.resource)
 
+	ok := false
 	switch r.Kind {
 	case KindCall:
-		if !fillCall(r, span, a) {
-			return invalid
-		}
+		ok = fillCall(r, span, p)
 	case KindCounts:
-		if !a.hasCalls || !(r.Calls >= 0) || math.IsInf(r.Calls, 0) {
-			return invalid
-		}
+		r.Calls, ok = float64(p.Whole(FieldCalls)), p.Seen.Has(FieldCalls)
+		ok = ok && r.Calls >= 0
 	case KindAggregate:
-		if !fillAggregate(r, a) {
-			return invalid
-		}
+		ok = fillAggregate(r, p)
 	case KindProcess:
-		if a.hasCPU {
-			r.CPUNS, r.CPUMeasured, r.CPUState = a.cpu, 1, CPUExact
-		}
-		a.process().CallsTotal = s.callsTotal
-		slices.SortFunc(r.Process.Stats, func(a, b Stat) int { return strings.Compare(a.Name, b.Name) })
+		ok = true
+		fillProcess(r, span, p, s.callsTotal)
 	}
-	if r.CPUMeasured == 0 || r.Kind == KindProcess {
-		r.CPUWaits = 0
+	if !ok {
+		return invalid
 	}
 	return good
 }
 
-func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
+// fillContext writes the columns that rows of every kind have.
+func (c *conversion) fillContext(r *Row, resource *ParsedResource) {
+	p := &c.parsed
+	r.P, r.CPUP = p.Number(FieldP), p.Number(FieldCPUP)
+	r.CPUState = spelled(p.Text(FieldCPUState))
+	if caller := p.Text(FieldCaller); caller != "" {
+		r.Caller = c.caller(caller)
+	}
+	r.Tier, r.Reason = p.Text(FieldTier), p.Text(FieldReason)
+	r.WeightBasis, r.PriceSource = BasisExact, resource.PriceSource
+	if resource.Price > 0 {
+		r.USDPerCoreHour = &resource.Price
+	}
+	if p.Seen&rareFields != 0 {
+		c.fillRare(r)
+	}
+	if r.ConfiguredRate = p.Number(FieldConfiguredRate); r.ConfiguredRate > 0 && r.EffectiveRate == 0 {
+		r.EffectiveRate = r.P // the sampler wrote its rate to both
+	}
+}
+
+// rareFields are absent from most spans of our SDK. One test skips them all.
+var rareFields = FieldsOf(FieldStratum, FieldGroup, FieldStack, FieldRequest, FieldActivated, FieldEffectiveRate, FieldWeightBasis, FieldPrice, FieldPriceSource)
+
+func (c *conversion) fillRare(r *Row) {
+	p := &c.parsed
+	r.Stratum = spelled(p.Text(FieldStratum))
+	if group := p.Text(FieldGroup); group != "" {
+		r.Group = c.group(group)
+	}
+	r.Stack, r.RequestID = p.Text(FieldStack), p.Text(FieldRequest)
+	r.Activated = p.Bool(FieldActivated)
+	r.EffectiveRate = p.Number(FieldEffectiveRate)
+	if basis := p.Text(FieldWeightBasis); basis != "" {
+		r.WeightBasis = spelled(basis)
+	}
+	if p.Seen.Has(FieldPrice) {
+		r.USDPerCoreHour = nil
+		if price := p.Number(FieldPrice); price > 0 {
+			own := price
+			r.USDPerCoreHour = &own
+		}
+	}
+	if p.Seen.Has(FieldPriceSource) {
+		r.PriceSource = p.Text(FieldPriceSource)
+	}
+}
+
+func fillCall(r *Row, span ptrace.Span, p *ParsedSpan) bool {
 	if !ValidProbability(r.P) {
 		return false
 	}
@@ -264,11 +270,13 @@ func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
 	if span.Status().Code() == ptrace.StatusCodeError {
 		r.Errors = 1
 	}
-	if a.hasCPU {
-		if a.cpu < 0 || !(r.CPUWaits >= 0) || !ValidProbability(r.CPUP) {
+	if p.Seen.Has(FieldCPUTime) {
+		cpu := p.Whole(FieldCPUTime)
+		r.CPUWaits = float64(p.Whole(FieldCPUWaits))
+		if cpu < 0 || r.CPUWaits < 0 || !ValidProbability(r.CPUP) {
 			return false
 		}
-		r.CPUMeasured, r.CPUNS, r.CPUMaxNS = 1, a.cpu, a.cpu
+		r.CPUMeasured, r.CPUNS, r.CPUMaxNS = 1, cpu, cpu
 		r.CPUState = CPUExact
 	} else if r.CPUState == "" || r.CPUState == CPUExact {
 		r.CPUState = CPUUnavailable
@@ -276,7 +284,7 @@ func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
 	if r.WeightBasis != BasisExact {
 		r.Calls = 1 / r.P
 	}
-	if !a.synthetic {
+	if p.Text(FieldIDs) != IDsSynthetic {
 		r.TraceID = [16]byte(span.TraceID())
 		r.SpanID = [8]byte(span.SpanID())
 		r.ParentSpanID = [8]byte(span.ParentSpanID())
@@ -284,20 +292,28 @@ func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
 	return true
 }
 
-func fillAggregate(r *Row, a *attributes) bool {
+func fillAggregate(r *Row, p *ParsedSpan) bool {
+	r.Measured, r.CPUMeasured = p.Whole(FieldMeasured), p.Whole(FieldCPUMeasured)
+	r.WallNS, r.WallSq, r.WallMaxNS = p.Whole(FieldWallSum), p.Number(FieldWallSquares), p.Whole(FieldWallMax)
+	r.CPUNS, r.CPUSq, r.CPUMaxNS = p.Whole(FieldCPUSum), p.Number(FieldCPUSquares), p.Whole(FieldCPUMax)
+	r.Errors = p.Number(FieldErrors)
+	waits := p.Whole(FieldCPUWaits)
 	if !ValidProbability(r.P) || r.Measured <= 0 || r.CPUMeasured < 0 || r.CPUMeasured > r.Measured ||
-		r.WallNS < 0 || r.CPUNS < 0 || !(r.CPUWaits >= 0) || !(r.WallSq >= 0) || !(r.CPUSq >= 0) || !(r.Errors >= 0) {
+		r.WallNS < 0 || r.CPUNS < 0 || waits < 0 || r.WallSq < 0 || r.CPUSq < 0 || r.Errors < 0 {
 		return false
 	}
-	if r.CPUMeasured > 0 && !(r.CPUP > 0) {
-		return false
+	if r.CPUMeasured > 0 {
+		if r.CPUP <= 0 {
+			return false
+		}
+		r.CPUWaits = float64(waits)
 	}
 	if r.WeightBasis != BasisExact {
 		r.Calls = float64(r.Measured) / r.P
 	}
 	var okWall, okCPU bool
-	r.WallHist, okWall = histogramOf(a.wallBins, a.wallCounts)
-	r.CPUHist, okCPU = histogramOf(a.cpuBins, a.cpuCounts)
+	r.WallHist, okWall = p.Histogram(FieldWallBins, FieldWallCounts)
+	r.CPUHist, okCPU = p.Histogram(FieldCPUBins, FieldCPUCounts)
 	if r.CPUState == "" {
 		r.CPUState = CPUNotSampled
 		if r.CPUMeasured > 0 {
@@ -307,22 +323,42 @@ func fillAggregate(r *Row, a *attributes) bool {
 	return okWall && okCPU
 }
 
-// HistogramOf reads the histogram of a sum, by the names of its two attributes. False
-// if there is none, or none that can be one.
-func HistogramOf(attributes pcommon.Map, bins, counts string) (Histogram, bool) {
-	b, okBins := attributes.Get(bins)
-	n, okCounts := attributes.Get(counts)
-	if !okBins || !okCounts || b.Type() != pcommon.ValueTypeSlice || n.Type() != pcommon.ValueTypeSlice {
+func fillProcess(r *Row, span ptrace.Span, p *ParsedSpan, callsTotal int64) {
+	if p.Seen.Has(FieldCPUTime) {
+		r.CPUNS, r.CPUMeasured, r.CPUState = p.Whole(FieldCPUTime), 1, CPUExact
+	}
+	r.Process = &ProcessStats{
+		Cores: p.Number(FieldCores), CPULimit: p.Number(FieldCPULimit), HostCores: p.Number(FieldHostCores),
+		RSSBytes: p.Whole(FieldRSS), Final: p.Bool(FieldFinal), CallsTotal: callsTotal,
+	}
+	if !p.Reserved {
+		return
+	}
+	var stats []Stat
+	for name, v := range span.Attributes().All() {
+		if stat, ok := strings.CutPrefix(name, AttrSDKPrefix); ok {
+			if value, ok := FloatOf(v); ok && len(stats) < maxStats {
+				stats = append(stats, Stat{stat, value})
+			}
+		}
+	}
+	slices.SortFunc(stats, func(a, b Stat) int { return strings.Compare(a.Name, b.Name) })
+	r.Process.Stats = stats
+}
+
+// Histogram returns the histogram of two lists. It is nil if the span has neither of them.
+// Histogram returns false if one is missing or bad.
+func (s *ParsedSpan) Histogram(bins, counts Field) (Histogram, bool) {
+	if lists := FieldsOf(bins, counts); s.Seen&lists == 0 {
+		return nil, true
+	} else if s.Good&lists != lists {
 		return nil, false
 	}
-	return histogramOf(b.Slice(), n.Slice())
+	return histogramOf(s.List(bins), s.List(counts))
 }
 
 func histogramOf(bins, counts pcommon.Slice) (Histogram, bool) {
-	if (bins == pcommon.Slice{}) && (counts == pcommon.Slice{}) {
-		return nil, true
-	}
-	if (bins == pcommon.Slice{}) || (counts == pcommon.Slice{}) || bins.Len() != counts.Len() || bins.Len() > maxBins {
+	if bins.Len() != counts.Len() || bins.Len() > maxBins {
 		return nil, false
 	}
 	h := make(Histogram, 0, bins.Len())

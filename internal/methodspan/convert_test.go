@@ -322,16 +322,28 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-func BenchmarkConvert(b *testing.B) {
+// BenchmarkConverter_Items converts calls whose attributes have one order, as those of a sender have.
+func BenchmarkConverter_Items(b *testing.B) {
 	td, spans := request(3)
 	for range 1000 {
-		addSpan(b, spans, 10, map[string]any{AttrKind: KindCall, AttrFunction: "shop/cart.(*Cart).Total", AttrP: 0.5, AttrCPUP: 0.5, AttrCPUTime: 3,
-			AttrCPUState: CPUExact, AttrCaller: "shop/web.Handler.Serve", AttrTier: "inner"})
+		a := addSpan(b, spans, 10, nil).Attributes()
+		a.PutStr(AttrKind, KindCall)
+		a.PutStr(AttrFunction, "shop/cart.(*Cart).Total")
+		a.PutDouble(AttrP, 0.5)
+		a.PutDouble(AttrCPUP, 0.5)
+		a.PutInt(AttrCPUTime, 3)
+		a.PutStr(AttrCPUState, CPUExact)
+		a.PutStr(AttrCaller, "shop/web.Handler.Serve")
+		a.PutStr(AttrTier, "inner")
+		a.PutStr(AttrReason, "budget")
+		a.PutDouble(AttrConfiguredRate, 0.5)
 	}
 	c := NewConverter()
+	c.ReuseRows(1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Items(td)
+		items, _ := c.Items(td)
+		c.Recycle(items)
 	}
 }
 

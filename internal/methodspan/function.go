@@ -1,10 +1,6 @@
 package methodspan
 
-import (
-	"strings"
-
-	"go.opentelemetry.io/collector/pdata/ptrace"
-)
+import "strings"
 
 // Function is the identity of a method: where it is defined, what it is called,
 // and, in languages that overload, which of several it is.
@@ -165,28 +161,4 @@ func cutMethod(name string) (class, method string) {
 		return "", name
 	}
 	return name[:at], name[at+width:]
-}
-
-// IdentityOf tells which method a span is of: code.function.name, else the
-// older pair code.namespace and code.function, else the span's name with its
-// scope's name as the class. False if none of them says anything.
-func IdentityOf(span ptrace.Span, scopeName string) (Function, bool) {
-	attrs := span.Attributes()
-	var f Function
-	if name, ok := attrs.Get(AttrFunction); ok && name.Str() != "" {
-		f = ParseFunction(name.Str())
-	} else if method, ok := attrs.Get(AttrOldFunction); ok && method.Str() != "" {
-		if class, ok := attrs.Get(AttrOldNamespace); ok {
-			f.Class = class.Str()
-		}
-		f.Method = method.Str()
-	} else if span.Name() != "" {
-		f = Function{Class: scopeName, Method: span.Name()}
-	} else {
-		return Function{}, false
-	}
-	if signature, ok := attrs.Get(AttrSignature); ok && signature.Str() != "" {
-		f.Signature = signature.Str()
-	}
-	return f, true
 }

@@ -1,6 +1,7 @@
 package methodspan
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func FuzzParseFunction(f *testing.F) {
 	})
 }
 
-func TestIdentityOf(t *testing.T) {
+func TestParsedSpan_Identity(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		attrs map[string]any
@@ -93,7 +94,11 @@ func TestIdentityOf(t *testing.T) {
 		if err := span.Attributes().FromRaw(tc.attrs); err != nil {
 			t.Fatal(err)
 		}
-		got, ok := IdentityOf(span, "scope")
+		var parsed ParsedSpan
+		parsed.Parse(span.Attributes(), AllFields)
+		id, ok := parsed.Identity(span, "scope")
+		got := id.Function()
+		got.Signature = cmp.Or(parsed.Text(FieldSignature), got.Signature)
 		if got != tc.want || ok != tc.ok {
 			t.Errorf("%s: %+v %v, want %+v %v", tc.name, got, ok, tc.want, tc.ok)
 		}

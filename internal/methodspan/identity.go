@@ -21,13 +21,28 @@ var ResourceColumns = map[string]bool{
 	ResourceCloudProvider: true, ResourceRegion: true, ResourceCapacityType: true, ResourceLanguage: true, ResourceProcessStart: true, AttrPriceSource: true,
 }
 
-// ReadResource reads the columns that all spans of a resource share. A node of Kubernetes
-// is the host even where a pod has an id of its own: in a container host.id may be that
-// of the image.
-func ReadResource(res pcommon.Resource) *Resource {
-	r := &Resource{}
-	var nodeUID, node, given string
-	res.Attributes().Range(func(name string, v pcommon.Value) bool {
+// ParsedResource holds the attributes of one resource.
+type ParsedResource struct {
+	Resource
+	NamedByReceiver bool    // Instance is AttrInstance: the sender gave no service.instance.id
+	SDK             string  // telemetry.sdk.name
+	Price           float64 // USD per core hour; 0 = no valid price
+	PriceSource     string
+}
+
+// ReadResource returns the attributes of a resource.
+func ReadResource(res pcommon.Resource) *ParsedResource {
+	r := &ParsedResource{}
+	r.Read(res)
+	return r
+}
+
+// Read sets r to the attributes of a resource. The host is the Kubernetes node even if the
+// pod has a host.id of its own: in a container that may be the id of the image.
+func (r *ParsedResource) Read(res pcommon.Resource) {
+	*r = ParsedResource{}
+	var nodeUID, node, given, oldEnvironment string
+	for name, v := range res.Attributes().All() {
 		switch name {
 		case ResourceServiceNamespace:
 			r.ServiceNamespace = v.AsString()
@@ -42,9 +57,7 @@ func ReadResource(res pcommon.Resource) *Resource {
 		case ResourceEnvironment:
 			r.Environment = v.AsString()
 		case ResourceOldEnvironment:
-			if r.Environment == "" {
-				r.Environment = v.AsString()
-			}
+			oldEnvironment = v.AsString()
 		case ResourceRevision:
 			r.Revision = v.AsString()
 		case ResourceHost:
@@ -65,16 +78,25 @@ func ReadResource(res pcommon.Resource) *Resource {
 			r.CapacityType = v.AsString()
 		case ResourceLanguage:
 			r.Language = v.AsString()
+		case ResourceSDK:
+			r.SDK = v.AsString()
 		case ResourceProcessStart:
 			if t, ok := ProcessStart(v.Str()); ok {
 				r.ProcessStartNS = t.UnixNano()
 			}
+		case AttrPrice:
+			if price, _ := finiteOf(v); price > 0 {
+				r.Price = price
+			}
+		case AttrPriceSource:
+			r.PriceSource = v.Str()
 		}
-		return true
-	})
+	}
 	r.HostID = cmp.Or(nodeUID, node, r.HostID)
-	r.Instance = cmp.Or(r.Instance, given)
-	return r
+	r.Environment = cmp.Or(r.Environment, oldEnvironment)
+	if r.Instance == "" {
+		r.Instance, r.NamedByReceiver = given, given != ""
+	}
 }
 
 // ProcessStart reads the start of a process; false, if it is none that nanoseconds since 1970

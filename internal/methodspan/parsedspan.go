@@ -1,7 +1,6 @@
 package methodspan
 
 import (
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -109,6 +108,9 @@ type Fields uint64
 // AllFields is the set of all fields.
 const AllFields Fields = 1<<NoField - 1
 
+// textFields is the set of fields of TypeText.
+const textFields Fields = 1<<firstWhole - 1
+
 // FieldsOf returns the set of the fields in list.
 func FieldsOf(list ...Field) Fields {
 	var s Fields
@@ -121,12 +123,15 @@ func FieldsOf(list ...Field) Fields {
 // Has reports whether f is in the set.
 func (s Fields) Has(f Field) bool { return s&(1<<(f&63)) != 0 }
 
-const reservedPrefix = "corehour."
+const (
+	reservedPrefix = "corehour."
+	commonPrefix   = "co" // of all fields, and of few attributes of other SDKs
+)
 
 // FieldOf returns the field that an attribute name stands for, else NoField. reserved
 // reports whether the name has the prefix corehour.
 func FieldOf(name string) (f Field, reserved bool) {
-	if !strings.HasPrefix(name, "co") { // most attributes of other SDKs
+	if !strings.HasPrefix(name, commonPrefix) {
 		return NoField, false
 	}
 	switch name {
@@ -240,16 +245,30 @@ type ParsedSpan struct {
 	whole  [firstNumber - firstWhole]int64
 	number [firstList - firstNumber]float64
 	list   [firstBool - firstList]pcommon.Slice
+
+	// previous holds the names of the previous span. Spans of one sender have the same
+	// attributes in the same order, and a comparison is cheaper than FieldOf.
+	previous [16]struct {
+		name  string
+		field Field
+	}
 }
 
 // Parse reads the fields in want and ignores all others.
 func (s *ParsedSpan) Parse(attributes pcommon.Map, want Fields) {
 	var seen, good, notUTF8, yes Fields
 	s.Duplicate, s.Reserved = false, false
+	i := -1
 	for name, v := range attributes.All() {
-		f, reserved := FieldOf(name)
-		if f == NoField {
-			s.Reserved = s.Reserved || reserved
+		i++
+		var f Field
+		if at := &s.previous[i%len(s.previous)]; at.name == name {
+			f = at.field
+		} else if f = fieldOrReserved(name); i < len(s.previous) {
+			at.name, at.field = name, f
+		}
+		if f >= NoField {
+			s.Reserved = s.Reserved || f == reservedName
 			continue
 		}
 		bit := Fields(1) << (f & 63)
@@ -291,9 +310,24 @@ func (s *ParsedSpan) Parse(attributes pcommon.Map, want Fields) {
 	s.Seen, s.Good, s.NotUTF8, s.yes = seen, good, notUTF8, yes
 }
 
+// reservedName stands for a name with the prefix corehour. that is no field.
+const reservedName = NoField + 1
+
+func fieldOrReserved(name string) Field {
+	f, reserved := FieldOf(name)
+	if f == NoField && reserved {
+		return reservedName
+	}
+	return f
+}
+
+// finiteOf returns a number that is neither NaN nor infinite.
 func finiteOf(v pcommon.Value) (float64, bool) {
-	x, ok := FloatOf(v)
-	return x, ok && !math.IsNaN(x) && !math.IsInf(x, 0)
+	if v.Type() == pcommon.ValueTypeInt {
+		return float64(v.Int()), true
+	}
+	x := v.Double() // 0 if it is of another type
+	return x, v.Type() == pcommon.ValueTypeDouble && x-x == 0
 }
 
 // Text returns a field of TypeText, "" if it is absent or bad.
@@ -351,6 +385,7 @@ func (s *ParsedSpan) Forget(gone Fields) {
 func (s *ParsedSpan) Release() {
 	clear(s.text[:])
 	clear(s.list[:])
+	clear(s.previous[:])
 }
 
 // Identity is a method as a span names it: class and method, or a fully qualified name in
@@ -367,8 +402,10 @@ func (s *ParsedSpan) Identity(span ptrace.Span, scope string) (Identity, bool) {
 	if method := s.Text(FieldOldFunction); method != "" {
 		return Identity{s.Text(FieldOldNamespace), method}, true
 	}
-	name := span.Name()
-	return Identity{scope, name}, name != ""
+	if name := span.Name(); name != "" {
+		return Identity{scope, name}, true
+	}
+	return Identity{}, false
 }
 
 // Function returns class and method, parsed if the name is qualified.

@@ -1,25 +1,8 @@
 package pricebook
 
-import (
-	"go.opentelemetry.io/collector/pdata/pcommon"
+import "github.com/corehour/corehour/internal/methodspan"
 
-	"github.com/corehour/corehour/internal/methodspan"
-)
-
-// PlaceOf is the place that the attributes of a resource name.
-func PlaceOf(attributes pcommon.Map) (p Place) {
-	attributes.Range(func(name string, v pcommon.Value) bool {
-		switch name {
-		case methodspan.ResourceHostType:
-			p.HostType = v.Str()
-		case methodspan.ResourceCapacityType:
-			p.CapacityType = v.Str()
-		case methodspan.ResourceRegion:
-			p.Region = v.Str()
-		case methodspan.ResourceCloudProvider:
-			p.CloudProvider = v.Str()
-		}
-		return true
-	})
-	return p
+// PlaceOf returns the place where the process of a resource runs.
+func PlaceOf(r *methodspan.Resource) Place {
+	return Place{HostType: r.HostType, CapacityType: r.CapacityType, Region: r.Region, CloudProvider: r.CloudProvider}
 }

@@ -74,7 +74,7 @@ func (r *batchLookup) beginTakeover(now time.Time) {
 func (r *batchLookup) lookup(key methodKey) (*method, *decision) {
 	g := r.group
 	if key.plainly() {
-		if m, ok := g.plain[key.function]; ok {
+		if m, ok := g.plain[key.Class]; ok {
 			return m, m.decision
 		}
 	} else if m, ok := g.apart[key]; ok {
@@ -104,7 +104,7 @@ func (r *batchLookup) miss(key methodKey) (*method, *decision) {
 		r.found = make(map[foundKey]*method)
 	}
 	if !known {
-		m = r.table.newMethod(g, f, key.function)
+		m = r.table.newMethod(g, f, key.name())
 	}
 	r.found[foundKey{g, key}] = m
 	return m, m.decision
@@ -189,7 +189,7 @@ func (t *methodTable) place(g *group, key methodKey, m *method, now time.Time) {
 		home = g.overflow
 	case !ok:
 		key = key.clone()
-		home = t.newMethod(g, key.parse(), key.function)
+		home = t.newMethod(g, key.parse(), key.name())
 		home.faded = now
 		g.methods[home.function] = home
 		g.changed = true
@@ -203,11 +203,11 @@ func (t *methodTable) place(g *group, key methodKey, m *method, now time.Time) {
 }
 
 // plainly reports whether the key is a qualified name and nothing else.
-func (k methodKey) plainly() bool { return !k.apart && k.signature == "" }
+func (k methodKey) plainly() bool { return k.Method == "" && k.signature == "" }
 
 func (g *group) spelled(key methodKey) bool {
 	if key.plainly() {
-		return g.plain[key.function] != nil
+		return g.plain[key.Class] != nil
 	}
 	return g.apart[key] != nil
 }
@@ -219,7 +219,7 @@ func (t *methodTable) spell(g *group, key methodKey, m *method) {
 	t.addHolding(g.sender, 0, 1)
 	m.spellings++
 	if key.plainly() {
-		g.plain[key.function] = m
+		g.plain[key.Class] = m
 	} else {
 		g.apart[key] = m
 	}

@@ -130,10 +130,10 @@ func (t *methodTable) learn(m *method, span ptrace.Span, s *measurement, p float
 	m.addSpan(t.epoch, span, s, p, kept, asked)
 	weight, took := side.Weight-before.Weight, side.Sum-before.Sum
 	if weight > 0 {
-		m.now.above += weight * t.meter.heavy(span, s, took/weight)
+		m.now.above += weight * t.meter.heavy(s, took/weight)
 	}
 	m.mu.Unlock()
-	m.group.charge(s.caller, m, took)
+	m.group.charge(s.Text(methodspan.FieldCaller), m, took)
 }
 
 // addSpan adds a span in the interval epoch. m.mu is held.
@@ -145,31 +145,29 @@ func (m *method) addSpan(epoch int64, span ptrace.Span, s *measurement, p float6
 		m.ours = true
 	}
 	switch {
-	case s.kind == methodspan.KindCounts:
-		if s.hasCalls && s.calls > 0 && !math.IsInf(s.calls, 0) {
-			m.now.calls += s.calls
-		}
+	case s.kind() == methodspan.KindCounts:
+		m.now.calls += max(0, float64(s.Whole(methodspan.FieldCalls)))
 		return
 	case !(p >= leastQ):
 		return
-	case s.kind == methodspan.KindAggregate:
+	case s.kind() == methodspan.KindAggregate:
 		if s.foreign() {
-			m.now.calls += float64(s.measured) / p
+			m.now.calls += float64(s.Whole(methodspan.FieldMeasured)) / p
 		}
 		m.now.aggregate(s, p)
 	default:
 		m.call(epoch, span, s, p)
-		if s.stratum == "" {
+		if s.Text(methodspan.FieldStratum) == "" {
 			m.now.drawn++
 			m.now.stood += 1 / p
 			m.now.asked += asked
 		}
 	}
-	if s.stratum == "" {
+	if s.Text(methodspan.FieldStratum) == "" {
 		m.arrived = p
 	}
 	if kept {
-		m.now.kept += float64(max(s.measured, 1))
+		m.now.kept += float64(max(s.Whole(methodspan.FieldMeasured), 1))
 	}
 }
 
@@ -182,12 +180,13 @@ func (m *method) call(epoch int64, span ptrace.Span, s *measurement, p float64) 
 		}
 		m.named = epoch
 	}
-	m.now.caller(s.caller, weight)
+	m.now.caller(s.Text(methodspan.FieldCaller), weight)
 	if start, end := span.StartTimestamp(), span.EndTimestamp(); end >= start && end <= math.MaxInt64 {
 		addRecord(&m.now.wall, float64(end-start), weight)
 	}
-	if q := p * s.cpuP; s.hasCPU && s.cpu >= 0 && methodspan.ValidProbability(s.cpuP) && q >= leastQ {
-		addRecord(&m.now.cpu, float64(s.cpu), 1/q)
+	cpu, cpuP := s.Whole(methodspan.FieldCPUTime), s.Number(methodspan.FieldCPUP)
+	if q := p * cpuP; s.Good.Has(methodspan.FieldCPUTime) && cpu >= 0 && methodspan.ValidProbability(cpuP) && q >= leastQ {
+		addRecord(&m.now.cpu, float64(cpu), 1/q)
 	}
 }
 
@@ -204,13 +203,15 @@ func (s *methodSums) caller(name string, weight float64) {
 // aggregate adds a sum of calls. Without squares its variance is unknown, so a sum that
 // should have them and does not is skipped.
 func (s *methodSums) aggregate(a *measurement, p float64) {
-	if a.measured <= 0 || a.wallSum < 0 {
+	measured, wallSum := a.Whole(methodspan.FieldMeasured), a.Whole(methodspan.FieldWallSum)
+	if measured <= 0 || wallSum < 0 {
 		return
 	}
-	s.caller(a.caller, float64(a.measured)/p)
-	addRecords(&s.wall, a.measured, a.wallSum, a.wallSquare, p)
-	if q := p * a.cpuP; a.cpuCount > 0 && a.cpuSum >= 0 && a.cpuP > 0 && q >= leastQ {
-		addRecords(&s.cpu, a.cpuCount, a.cpuSum, a.cpuSquare, q)
+	s.caller(a.Text(methodspan.FieldCaller), float64(measured)/p)
+	addRecords(&s.wall, measured, wallSum, a.Number(methodspan.FieldWallSquares), p)
+	cpuMeasured, cpuSum, cpuP := a.Whole(methodspan.FieldCPUMeasured), a.Whole(methodspan.FieldCPUSum), a.Number(methodspan.FieldCPUP)
+	if q := p * cpuP; cpuMeasured > 0 && cpuSum >= 0 && cpuP > 0 && q >= leastQ {
+		addRecords(&s.cpu, cpuMeasured, cpuSum, a.Number(methodspan.FieldCPUSquares), q)
 	}
 }
 

@@ -1,8 +1,6 @@
 package adaptivesampler
 
 import (
-	"go.opentelemetry.io/collector/pdata/ptrace"
-
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
@@ -32,13 +30,13 @@ func (m *meter) side(s *methodSums) *decide.WeightedSums {
 
 // heavy returns the part of a span's calls that reach the threshold. That of an aggregate
 // is read from its histogram; without one all its calls count as equal to their mean.
-func (m *meter) heavy(span ptrace.Span, s *measurement, mean float64) float64 {
-	if s.kind == methodspan.KindAggregate {
-		bins, counts := methodspan.AttrWallBins, methodspan.AttrWallCounts
+func (m *meter) heavy(s *measurement, mean float64) float64 {
+	if s.kind() == methodspan.KindAggregate {
+		bins, counts := methodspan.FieldWallBins, methodspan.FieldWallCounts
 		if m.cpu {
-			bins, counts = methodspan.AttrCPUBins, methodspan.AttrCPUCounts
+			bins, counts = methodspan.FieldCPUBins, methodspan.FieldCPUCounts
 		}
-		if h, ok := methodspan.HistogramOf(span.Attributes(), bins, counts); ok && h.Total() > 0 {
+		if h, ok := s.Histogram(bins, counts); ok && h.Total() > 0 {
 			return h.From(m.threshold) / h.Total()
 		}
 	}

@@ -47,8 +47,9 @@ func (r *resends) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 func batchesOf(td ptrace.Traces) []batchID {
 	var ids []batchID
 	for _, rs := range td.ResourceSpans().All() {
+		resource := methodspan.ReadResource(rs.Resource())
 		for _, ss := range rs.ScopeSpans().All() {
-			if id, ok := batchOf(rs, ss); ok {
+			if id, ok := batchOf(resource, ss); ok {
 				ids = append(ids, id)
 			}
 		}
@@ -57,12 +58,11 @@ func batchesOf(td ptrace.Traces) []batchID {
 }
 
 // batchOf returns the batch number of a scope, if its process can be identified.
-func batchOf(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans) (batchID, bool) {
+func batchOf(resource *methodspan.ParsedResource, ss ptrace.ScopeSpans) (batchID, bool) {
 	seq, _, ok := methodspan.BatchOf(ss.Scope())
 	if !ok {
 		return batchID{}, false
 	}
-	resource := methodspan.ReadResource(rs.Resource())
 	return batchID{resource.Key(), seq}, resource.Identified()
 }
 
@@ -89,11 +89,11 @@ func (r *resends) remember(ids []batchID) {
 }
 
 // again reports whether the scope was learned before.
-func (r *resends) again(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans) bool {
+func (r *resends) again(resource *methodspan.ParsedResource, ss ptrace.ScopeSpans) bool {
 	if !r.some.Load() {
 		return false
 	}
-	id, ok := batchOf(rs, ss)
+	id, ok := batchOf(resource, ss)
 	if !ok {
 		return false
 	}

@@ -1,36 +1,45 @@
 package adaptivesampler
 
 import (
+	"cmp"
 	"math"
 	"strings"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// methodKey is a method as a span spells it: by a qualified name, or, with apart
-// set, by class and method.
+// methodKey is a method as a span names it, and its signature if that is an attribute.
 type methodKey struct {
-	function, class, signature string
-	apart                      bool
+	methodspan.Identity
+	signature string
 }
 
+// keyOf returns the method of a span.
+func keyOf(m *measurement, span ptrace.Span, scope string) methodKey {
+	id, _ := m.Identity(span, scope)
+	return methodKey{id, m.Text(methodspan.FieldSignature)}
+}
+
+// qualified returns the key of a fully qualified name.
+func qualified(name string) methodKey { return methodKey{Identity: methodspan.Identity{Class: name}} }
+
 func (k methodKey) parse() methodspan.Function {
-	f := methodspan.Function{Class: k.class, Method: k.function}
-	if !k.apart {
-		f = methodspan.ParseFunction(k.function)
-	}
-	if k.signature != "" {
-		f.Signature = k.signature
-	}
+	f := k.Function()
+	f.Signature = cmp.Or(k.signature, f.Signature)
 	return f
 }
 
 func (k methodKey) clone() methodKey {
-	return methodKey{strings.Clone(k.function), strings.Clone(k.class), strings.Clone(k.signature), k.apart}
+	return methodKey{methodspan.Identity{Class: strings.Clone(k.Class), Method: strings.Clone(k.Method)}, strings.Clone(k.signature)}
 }
 
-func (k methodKey) len() int { return len(k.function) + len(k.class) + len(k.signature) }
+func (k methodKey) len() int { return len(k.Class) + len(k.Method) + len(k.signature) }
+
+// name returns the qualified name, or the name of the method alone if the class is separate.
+func (k methodKey) name() string { return cmp.Or(k.Method, k.Class) }
 
 // rules are one state of the method file.
 type rules struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor/processorhelper"
 	"go.uber.org/zap"
@@ -102,10 +101,9 @@ func (s *sampler) shutdown(context.Context) error {
 // process goes over a batch once. All of it follows one state of the rates.
 func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
 	p := batchPass{reading: s.table.begin(shares.SenderOf(ctx)), now: time.Now(), random: s.random, resends: &s.resends}
-	p.visit = p.measurement.visit
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
-		p.reading.enter(groupOf(rs.Resource()), s.priceOf(rs.Resource()))
-		p.resource = rs
+		p.resource.Read(rs.Resource())
+		p.reading.enter(groupOf(&p.resource), s.priceOf(&p.resource))
 		before := rs.ScopeSpans().Len()
 		rs.ScopeSpans().RemoveIf(p.emptied)
 		return before > 0 && rs.ScopeSpans().Len() == 0
@@ -125,13 +123,12 @@ type batchPass struct {
 	now         time.Time
 	random      func() uint64
 	resends     *resends
-	resource    ptrace.ResourceSpans
+	resource    methodspan.ParsedResource
 	scope       string
 	known       bool // the scope was learned before
 	served      bool // its process goes by rates that a collector served
 	tally       batchCounts
 	measurement measurement
-	visit       func(string, pcommon.Value) bool
 }
 
 // emptied goes over a scope and reports whether nothing of it is left.
@@ -139,7 +136,7 @@ func (p *batchPass) emptied(ss ptrace.ScopeSpans) bool {
 	spans := ss.Spans()
 	before := spans.Len()
 	p.scope = ss.Scope().Name()
-	p.known = p.resends.again(p.resource, ss)
+	p.known = p.resends.again(&p.resource, ss)
 	served, ok := ss.Scope().Attributes().Get(methodspan.AttrRatesServed)
 	if p.served = ok && served.Bool(); p.served {
 		p.reading.beginTakeover(p.now)
@@ -151,8 +148,8 @@ func (p *batchPass) emptied(ss ptrace.ScopeSpans) bool {
 // drop decides about a span, and stamps what stays.
 func (p *batchPass) drop(span ptrace.Span) bool {
 	m := &p.measurement
-	m.read(span, p.visit)
-	switch m.kind {
+	m.read(span)
+	switch m.kind() {
 	case methodspan.KindCall, methodspan.KindAggregate, methodspan.KindCounts:
 	case methodspan.KindProcess:
 		p.reading.group.takeover.reported()
@@ -162,7 +159,7 @@ func (p *batchPass) drop(span ptrace.Span) bool {
 		p.tally.spans[noTier][other]++
 		return false
 	}
-	method, decided := p.reading.lookup(m.key(span, p.scope))
+	method, decided := p.reading.lookup(keyOf(m, span, p.scope))
 	d := decided
 	if held := method.held.Load(); held != nil && decided == method.decision {
 		d = held
@@ -200,18 +197,18 @@ func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome)
 	case d.shadow:
 		p.shadow(d)
 		return m.p, reported
-	case m.kind == methodspan.KindCounts: // a method that is off has been called all the same
+	case m.kind() == methodspan.KindCounts: // a method that is off has been called all the same
 		stamp(span, m, d, 0)
 		return 0, exempt
 	case d.off(): // all its measurements, or the rest would stand for all of it
 		return m.p, off
-	case m.kind == methodspan.KindAggregate:
+	case m.kind() == methodspan.KindAggregate:
 		stamp(span, m, d, m.p)
 		return m.p, exempt
-	case m.stratum == methodspan.StratumTail:
+	case m.Text(methodspan.FieldStratum) == methodspan.StratumTail:
 		stamp(span, m, d, m.p)
 		return m.p, tail
-	case !m.hasP:
+	case m.p == 0:
 		return 0, unweighted
 	}
 	if p.served && m.p <= d.cold {
@@ -236,7 +233,7 @@ func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome)
 		return a.p, thinnedOut
 	}
 	if result.p != m.p {
-		m.pValue.SetDouble(result.p)
+		span.Attributes().PutDouble(methodspan.AttrP, result.p)
 	}
 	switch {
 	case result.th:
@@ -280,14 +277,14 @@ func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 	attributes.EnsureCapacity(attributes.Len() + stamps + previews)
 	if d.tier != "" {
 		attributes.PutStr(methodspan.AttrTier, d.tier)
-	} else if m.hasTier {
+	} else if m.Seen.Has(methodspan.FieldTier) {
 		attributes.Remove(methodspan.AttrTier)
 	}
 	attributes.PutStr(methodspan.AttrReason, d.reason)
 	if !d.off() {
 		attributes.PutDouble(methodspan.AttrConfiguredRate, d.rate)
 	}
-	if m.hasEffective && effective > 0 {
+	if m.Seen.Has(methodspan.FieldEffectiveRate) && effective > 0 {
 		attributes.PutDouble(methodspan.AttrEffectiveRate, effective)
 	}
 }

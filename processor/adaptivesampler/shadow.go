@@ -55,7 +55,7 @@ const rowBytes = 70
 // shadow counts what would become of a span.
 func (p *batchPass) shadow(d *decision) {
 	m := &p.measurement
-	if m.kind == methodspan.KindCounts {
+	if m.kind() == methodspan.KindCounts {
 		return
 	}
 	would := &p.tally.shadow[d.label]
@@ -63,7 +63,7 @@ func (p *batchPass) shadow(d *decision) {
 	switch {
 	case d.off():
 		keep = 0
-	case m.kind == methodspan.KindCall && m.stratum == "" && m.hasP && d.rate*(1+slack) < m.p:
+	case m.kind() == methodspan.KindCall && m.Text(methodspan.FieldStratum) == "" && m.p != 0 && d.rate*(1+slack) < m.p:
 		keep = d.rate / m.p
 	}
 	would.kept += keep

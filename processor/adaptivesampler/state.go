@@ -18,6 +18,7 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
 )
@@ -57,7 +58,11 @@ type methodState struct {
 }
 
 func (m *methodState) key() methodKey {
-	return methodKey{function: m.Name, class: m.Class, signature: m.Signature, apart: m.Apart}
+	id := methodspan.Identity{Class: m.Name}
+	if m.Apart {
+		id = methodspan.Identity{Class: m.Class, Method: m.Name}
+	}
+	return methodKey{id, m.Signature}
 }
 
 // valid reports whether the values are possible: a checksum detects accidents only.
@@ -109,7 +114,7 @@ func (l *controlLoop) capture() *samplerState {
 	for _, g := range groups { // the oldest first, so that the newest is still known
 		gs := groupState{Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version}
 		for name, m := range g.plain {
-			gs.Methods = append(gs.Methods, m.state(methodKey{function: name}))
+			gs.Methods = append(gs.Methods, m.state(qualified(name)))
 		}
 		for key, m := range g.apart {
 			gs.Methods = append(gs.Methods, m.state(key))
@@ -120,7 +125,10 @@ func (l *controlLoop) capture() *samplerState {
 }
 
 func (m *method) state(key methodKey) methodState {
-	s := methodState{Name: key.function, Class: key.class, Signature: key.signature, Apart: key.apart}
+	s := methodState{Name: key.name(), Signature: key.signature}
+	if key.Method != "" {
+		s.Class, s.Apart = key.Class, true
+	}
 	m.mu.Lock()
 	s.Operation, s.Ours, s.Foreign, s.Arrived = m.operation, m.ours, m.foreign, m.arrived
 	m.mu.Unlock()
@@ -258,7 +266,7 @@ func (t *methodTable) adoptMethod(g *group, s *methodState, l *controlLoop) {
 	if f == g.overflow.function || t.count >= t.maxMethods {
 		return
 	}
-	t.place(g, key, t.newMethod(g, f, key.function), l.last)
+	t.place(g, key, t.newMethod(g, f, key.name()), l.last)
 	m := g.methods[f]
 	m.operation, m.arrived, m.used = s.Operation, s.Arrived, t.epoch
 	m.ours, m.foreign = m.ours || s.Ours, m.foreign || s.Foreign

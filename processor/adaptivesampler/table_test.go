@@ -189,10 +189,10 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	batch.enter(gone, 0)
 	other.enter(gone, 0)
 	for _, name := range []string{"g", "h"} {
-		m, _ := batch.lookup(methodKey{function: name})
+		m, _ := batch.lookup(qualified(name))
 		m.now.calls = 7
 	}
-	_, _ = other.lookup(methodKey{function: "i"})
+	_, _ = other.lookup(qualified("i"))
 	batch.group.overflow.now.calls = 5
 	evicted := make(chan int)
 	go func() { evicted <- table.evict() }()
@@ -270,7 +270,7 @@ func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
 		batch := table.begin(sender)
 		batch.enter(decide.Group{Service: "shop", Version: version}, 0)
 		for i := range methods {
-			batch.lookup(methodKey{function: fmt.Sprint(version, ".f", i)})
+			batch.lookup(qualified(fmt.Sprint(version, ".f", i)))
 		}
 		batch.end(time.Now())
 	}

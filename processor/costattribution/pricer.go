@@ -68,11 +68,13 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 	b := p.book()
 	var counted batchCounts
 	var spent spend
+	var resource methodspan.ParsedResource
 	for _, rs := range td.ResourceSpans().All() {
 		if !hasMethodSpans(rs) {
 			continue // other traces pass unchanged
 		}
-		v := b.Lookup(pricebook.PlaceOf(rs.Resource().Attributes()))
+		resource.Read(rs.Resource())
+		v := b.Lookup(pricebook.PlaceOf(&resource.Resource))
 		stamp(v, rs.Resource().Attributes())
 		spent.reset()
 		for _, ss := range rs.ScopeSpans().All() {
@@ -81,7 +83,7 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 				spent.preview(ss.Spans(), v.USD)
 			}
 		}
-		p.telemetry.spend.record(ctx, rs.Resource().Attributes(), &spent)
+		p.telemetry.spend.record(ctx, resource.Service, &spent)
 	}
 	p.telemetry.record(ctx, &counted)
 	return td, nil

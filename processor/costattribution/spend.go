@@ -1,15 +1,14 @@
 package costattribution
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/processor/costattribution/internal/metadata"
 )
 
@@ -67,14 +66,11 @@ func newSpendMeter(builder *metadata.TelemetryBuilder) *spendMeter {
 	return &spendMeter{builder: builder, services: map[string]metric.AddOption{}, tiers: map[string]bool{}, pairs: map[[2]string]metric.AddOption{}}
 }
 
-func (m *spendMeter) record(ctx context.Context, resource pcommon.Map, s *spend) {
+func (m *spendMeter) record(ctx context.Context, service string, s *spend) {
 	if s.process == (amount{}) && len(s.tiers) == 0 {
 		return
 	}
-	service := noOwner
-	if v, ok := resource.Get(methodspan.ResourceService); ok && v.Str() != "" {
-		service = v.Str()
-	}
+	service = cmp.Or(service, noOwner)
 	if s.process.nanos > 0 {
 		of := m.ofService(service)
 		m.builder.ProcessorCostAttributionProcessCoreHours.Add(ctx, s.process.nanos/nanosPerHour, of)

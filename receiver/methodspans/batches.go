@@ -163,7 +163,7 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	var found []numbered
 	for i, rs := range td.ResourceSpans().All() {
-		var resource *methodspan.Resource
+		var resource *methodspan.ParsedResource
 		for j, ss := range rs.ScopeSpans().All() {
 			seq, _, ok := methodspan.BatchOf(ss.Scope())
 			if !ok {

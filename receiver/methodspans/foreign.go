@@ -73,9 +73,10 @@ func (f *foreignScratch) release() {
 	f.methods, f.known, f.sampler, f.instance = 0, 0, sampler{}, ""
 }
 
-func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *requestPass) {
+func (n *normalizer) beginForeign(resource pcommon.Resource, p *requestPass) {
+	service := p.resource.Service
 	p.foreign.release()
-	p.foreign.sampler = samplerOf(n.server, resource)
+	p.foreign.sampler = samplerOf(n.server, &p.resource)
 	n.findInstance(resource, p)
 	p.foreign.rate, p.foreign.stated = n.assumedRates[service]
 	if !p.foreign.stated {

@@ -192,15 +192,15 @@ func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 	}
 	distinct := map[string]map[string]bool{}
 	for _, rs := range td.ResourceSpans().All() {
-		_, service := serviceOf(rs.Resource())
+		service := methodspan.ReadResource(rs.Resource()).Service
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, span := range ss.Spans().All() {
 				k, _ := span.Attributes().Get(methodspan.AttrKind)
-				if f, ok := methodspan.IdentityOf(span, ss.Scope().Name()); ok && isMethodSpan(span) && k.Str() != methodspan.KindProcess {
+				if f, ok := identityOf(span, ss.Scope().Name()); ok && isMethodSpan(span) && k.Str() != methodspan.KindProcess {
 					if distinct[service] == nil {
 						distinct[service] = map[string]bool{}
 					}
-					distinct[service][f.Full()] = true
+					distinct[service][f.Function().Full()] = true
 				}
 			}
 		}

@@ -342,3 +342,9 @@ func callsOf(td ptrace.Traces) map[string]int64 {
 	}
 	return out
 }
+
+func identityOf(span ptrace.Span, scope string) (methodspan.Identity, bool) {
+	var parsed methodspan.ParsedSpan
+	parsed.Parse(span.Attributes(), methodspan.AllFields)
+	return parsed.Identity(span, scope)
+}

@@ -82,11 +82,9 @@ func (n *normalizer) nameInstance(resource pcommon.Resource, p *requestPass) {
 
 // findInstance finds the name that the process of a resource says, or that it is given.
 func (n *normalizer) findInstance(resource pcommon.Resource, p *requestPass) {
-	for _, name := range [...]string{methodspan.ResourceInstance, methodspan.AttrInstance} { // the second of a collector before this one
-		if v, ok := resource.Attributes().Get(name); ok && v.AsString() != "" {
-			p.foreign.instance, p.foreign.named = v.AsString(), true
-			return
-		}
+	if p.resource.Instance != "" { // AttrInstance included, which an upstream collector wrote
+		p.foreign.instance, p.foreign.named = p.resource.Instance, true
+		return
 	}
 	p.foreign.instance, p.foreign.named = validUTF8(instanceOf(resource, p.peer)), false
 	if len(p.foreign.instance) > n.limits.MaxNameLength {

@@ -48,18 +48,19 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 // requestPass is the scratch space of one request, used again for the next.
 type requestPass struct {
 	requestCounts
-	parsed methodspan.ParsedSpan
-	gone   []bool // by place in the scope: the span is removed at the end
+	parsed methodspan.ParsedSpan // the current span
+	gone   []bool                // by place in the scope: the span is removed at the end
 
-	peer    net.Addr      // the sender of the request; nil = not known
-	sender  string        // whose share of the tables it uses
-	service *serviceNames // of the resource, locked
-	caller  string        // within the service's bounds: mostly the next span's too
-	scope   string        // name of the scope
-	life    lifetime      // of the process
-	numbers numbering
-	counts  countsScratch
-	foreign foreignScratch
+	peer     net.Addr // the sender of the request; nil = not known
+	sender   string   // whose share of the tables it uses
+	resource methodspan.ParsedResource
+	service  *serviceNames // of the resource, locked
+	caller   string        // within the service's bounds: mostly the next span's too
+	scope    string        // name of the scope
+	life     lifetime      // of the process
+	numbers  numbering
+	counts   countsScratch
+	foreign  foreignScratch
 }
 
 func newRequestPass() *requestPass {
@@ -69,6 +70,7 @@ func newRequestPass() *requestPass {
 func (p *requestPass) reset() {
 	p.requestCounts = requestCounts{}
 	p.parsed.Release()
+	p.resource = methodspan.ParsedResource{}
 	p.peer, p.sender, p.service, p.caller, p.scope, p.numbers = nil, "", nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
@@ -83,13 +85,13 @@ func (n *normalizer) normalize(td ptrace.Traces, p *requestPass) {
 }
 
 func (n *normalizer) resource(rs ptrace.ResourceSpans, p *requestPass) {
-	namespace, service := serviceOf(rs.Resource())
-	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, p.sender, &p.requestCounts), ""
+	p.resource.Read(rs.Resource())
+	p.service, p.caller = n.names.lock(serviceKey{p.resource.ServiceNamespace, p.resource.Service}, p.sender, &p.requestCounts), ""
 	p.numbers = numbering{resource: rs}
-	p.life = n.lifetimeOf(rs.Resource())
+	p.life = n.lifetimeOf(&p.resource)
 	defer p.service.mu.Unlock()
 
-	n.beginForeign(rs.Resource(), service, p)
+	n.beginForeign(rs.Resource(), p)
 	rs.ScopeSpans().RemoveIf(func(ss ptrace.ScopeSpans) bool {
 		before := ss.Spans().Len()
 		n.scope(ss, p)
@@ -99,16 +101,6 @@ func (n *normalizer) resource(rs ptrace.ResourceSpans, p *requestPass) {
 	if p.foreign.methods > 0 {
 		n.nameInstance(rs.Resource(), p)
 	}
-}
-
-func serviceOf(res pcommon.Resource) (namespace, service string) {
-	if v, ok := res.Attributes().Get(methodspan.ResourceServiceNamespace); ok {
-		namespace = v.AsString()
-	}
-	if v, ok := res.Attributes().Get(methodspan.ResourceService); ok {
-		service = v.AsString()
-	}
-	return namespace, service
 }
 
 func (n *normalizer) scope(ss ptrace.ScopeSpans, p *requestPass) {

@@ -30,13 +30,11 @@ type lifetime struct {
 	born  int64 // its start, at the earliest; 0 = not known
 }
 
-func (n *normalizer) lifetimeOf(resource pcommon.Resource) lifetime {
+func (n *normalizer) lifetimeOf(resource *methodspan.ParsedResource) lifetime {
 	now := n.now().UnixNano()
 	l := lifetime{now: now, until: now + int64(n.tolerance.Future)}
-	if v, ok := resource.Attributes().Get(methodspan.ResourceProcessStart); ok {
-		if start, ok := methodspan.ProcessStart(v.Str()); ok && start.UnixNano() <= l.until {
-			l.born = start.UnixNano() - int64(n.tolerance.Future)
-		}
+	if start := resource.ProcessStartNS; start != 0 && start <= l.until {
+		l.born = start - int64(n.tolerance.Future)
 	}
 	return l
 }

@@ -67,9 +67,9 @@ func TestFrameworks(t *testing.T) {
 			_, isMethod := got.Spans().At(0).Attributes().Get(methodspan.AttrKind)
 			assert.Equal(t, !framework || function != "", isMethod, "%q with function %q", scope, function)
 			if isMethod && function == "" {
-				id, ok := methodspan.IdentityOf(got.Spans().At(0), got.Scope().Name())
+				id, ok := identityOf(got.Spans().At(0), got.Scope().Name())
 				assert.True(t, ok)
-				assert.Equal(t, methodspan.Function{Class: scope, Method: "GET /"}, id)
+				assert.Equal(t, methodspan.Identity{Class: scope, Method: "GET /"}, id)
 			}
 		}
 	}

@@ -34,32 +34,24 @@ type sampler struct {
 	random bool
 }
 
-func samplerOf(server rates.Server, resource pcommon.Resource) sampler {
-	text := func(names ...string) string {
-		for _, name := range names {
-			if v, ok := resource.Attributes().Get(name); ok {
-				return v.AsString()
-			}
-		}
-		return ""
-	}
-	s := sampler{server: server, random: text(resourceSDKName) == "opentelemetry"}
-	s.family, s.known = familyOf[text(methodspan.ResourceLanguage)]
+func samplerOf(server rates.Server, resource *methodspan.ParsedResource) sampler {
+	s := sampler{server: server, random: resource.SDK == "opentelemetry"}
+	s.family, s.known = familyOf[resource.Language]
 	s.known = s.known && s.random
 	if server != nil {
 		s.target = rates.Target{
-			Namespace:   text(methodspan.ResourceServiceNamespace),
-			Service:     text(methodspan.ResourceService),
-			Environment: text(methodspan.ResourceEnvironment, methodspan.ResourceOldEnvironment),
-			Version:     text(methodspan.ResourceVersion),
-			Instance:    text(methodspan.ResourceInstance),
+			Namespace:   resource.ServiceNamespace,
+			Service:     resource.Service,
+			Environment: resource.Environment,
+			Version:     resource.Version,
+			Instance:    resource.Instance,
+		}
+		if resource.NamedByReceiver {
+			s.target.Instance = ""
 		}
 	}
 	return s
 }
-
-// resourceSDKName is the resource attribute that names the SDK.
-const resourceSDKName = "telemetry.sdk.name"
 
 // servedRate returns the rate that was served for a root when it began. exceeded: it cannot have kept
 // this trace, whose number is not below it.
