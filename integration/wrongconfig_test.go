@@ -151,7 +151,7 @@ processors:
 		"methods[1].rate (line 3): must be between",
 		"methods[2].tier (line 4): must be a key of `tiers`, found",
 		"prices[1].usd_per_core_hour (line 5): must be a finite number above 0, found",
-		"prices[2] (line 6): must have known keys only, found",
+		"prices[2] (line 6): unknown key",
 	}
 }
 

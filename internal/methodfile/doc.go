@@ -1,6 +1,5 @@
-// Package methodfile reads the method file: a JSON document that says for which
-// methods to measure how much (config/methods.schema.json describes its form,
-// config/methods.json is an example).
+// Package methodfile reads the method file: a JSON document that sets how methods are sampled
+// (config/methods.schema.json is its schema, config/methods.json an example).
 //
 //	{
 //	  "version": 1,
@@ -13,12 +12,11 @@
 //	  ]
 //	}
 //
-// Its invariant: every entry is checked, a bad one becomes a Warning and is
-// left out, and all others count. A value of an entry wins over that of its
-// tier, which wins over that of the defaults. An exact method wins over all
-// methods of a class, these over a pattern, a longer pattern over a shorter
-// one, and of two equally specific entries the later.
+// Its invariant: every entry is checked, a faulty one becomes a Warning and is left out, and
+// all others are used. A value of an entry takes precedence over that of its tier, and that
+// over the defaults. An exact method takes precedence over all methods of a class, a class over
+// a pattern, a longer pattern over a shorter one, and the later of two equal entries over the
+// earlier.
 //
-// It does not know which methods exist, so it cannot tell that an entry matches
-// none.
+// It does not know which methods exist, so it cannot find entries that match none.
 package methodfile

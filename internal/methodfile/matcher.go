@@ -9,10 +9,11 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rulefile"
 )
 
-// Matcher finds the entry that is most specific for a method. It never changes
-// and is safe for concurrent use.
+// Matcher finds the most specific entry for a method. It is immutable and safe for concurrent
+// use.
 type Matcher struct {
 	exact    map[methodspan.Function]*Rule // with and without signature
 	classes  map[string]*Rule
@@ -20,7 +21,7 @@ type Matcher struct {
 	lengths  []int // of the prefixes, longest first
 }
 
-func newMatcher(rules []*Rule, r *reader) Matcher {
+func newMatcher(rules []*Rule, r *rulefile.Report) Matcher {
 	m := Matcher{
 		exact:    make(map[methodspan.Function]*Rule),
 		classes:  make(map[string]*Rule),
@@ -29,11 +30,11 @@ func newMatcher(rules []*Rule, r *reader) Matcher {
 	for _, rule := range rules {
 		switch {
 		case rule.isPrefix:
-			put(m.prefixes, rule.prefix, rule, r)
+			addRule(m.prefixes, rule.prefix, rule, r)
 		case rule.method == "*":
-			put(m.classes, rule.class, rule, r)
+			addRule(m.classes, rule.class, rule, r)
 		default:
-			put(m.exact, methodspan.Function{Class: rule.class, Method: rule.method, Signature: rule.signature}, rule, r)
+			addRule(m.exact, methodspan.Function{Class: rule.class, Method: rule.method, Signature: rule.signature}, rule, r)
 		}
 	}
 	for prefix := range m.prefixes {
@@ -44,24 +45,20 @@ func newMatcher(rules []*Rule, r *reader) Matcher {
 	return m
 }
 
-// put lets the later of two entries win that name the same methods, and says so.
-func put[K comparable](to map[K]*Rule, key K, rule *Rule, r *reader) {
+// addRule adds a rule. It replaces an earlier one for the same methods, with a warning.
+func addRule[K comparable](to map[K]*Rule, key K, rule *Rule, r *rulefile.Report) {
 	if earlier, ok := to[key]; ok {
-		r.warnings = append(r.warnings, configfile.Warning{
-			Where: fmt.Sprintf("methods[%d]", earlier.Index),
-			Index: earlier.Index,
-			Rule:  "must be the only entry for its methods",
-			Value: fmt.Sprintf("methods[%d] for %s too", rule.Index, configfile.Quote(rule.name())),
-			Hint:  fmt.Sprintf("methods[%d], the later, is used: remove one", rule.Index),
-		})
+		r.Entry("methods", earlier.Index).Warn("", 0, "must be the only entry for its methods",
+			fmt.Sprintf("methods[%d] for %s too", rule.Index, configfile.Quote(rule.name())),
+			fmt.Sprintf("the later, methods[%d], is used: remove one", rule.Index))
 	}
 	to[key] = rule
 }
 
-// Len is the number of entries in force.
+// Len returns the number of entries in force.
 func (m *Matcher) Len() int { return len(m.exact) + len(m.classes) + len(m.prefixes) }
 
-// All gives the entries in force, in no order.
+// All iterates over the entries in force, in no order.
 func (m *Matcher) All() iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
 		for _, rules := range []iter.Seq[*Rule]{maps.Values(m.exact), maps.Values(m.classes), maps.Values(m.prefixes)} {
@@ -74,13 +71,13 @@ func (m *Matcher) All() iter.Seq[*Rule] {
 	}
 }
 
-// Lookup finds the most specific entry for a method; false if there is none.
-// The rule must not be changed.
+// Lookup returns the most specific entry for a method; false if there is none. The caller must
+// not change the rule.
 func (m *Matcher) Lookup(f methodspan.Function) (*Rule, bool) {
 	if rule, ok := m.exact[f]; ok {
 		return rule, true
 	}
-	if f.Signature != "" { // an entry without signature is for all of them
+	if f.Signature != "" { // an entry without a signature is for every signature
 		if rule, ok := m.exact[methodspan.Function{Class: f.Class, Method: f.Method}]; ok {
 			return rule, true
 		}

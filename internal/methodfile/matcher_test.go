@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rulefile"
 )
 
-func TestTheMostSpecificEntryWins(t *testing.T) {
+func TestLookup_MostSpecificEntry(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1, "methods": [
     {"match": "*"},
     {"match": "shop/*"},
@@ -42,14 +43,14 @@ func TestTheMostSpecificEntryWins(t *testing.T) {
 	}
 }
 
-func TestOfTwoEntriesForTheSameTheLaterWins(t *testing.T) {
+func TestParse_LaterOfEqualEntries(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1, "methods": [
     {"match": "a*", "rate": 0.1}, {"class": "c", "method": "m", "rate": 0.1}, {"class": "c", "method": "*", "rate": 0.1},
     {"match": "a*", "rate": 0.2}, {"class": "c", "method": "m", "rate": 0.2}, {"class": "c", "method": "*", "rate": 0.2}]}`)
 	assert.Equal(t, []string{
-		`methods[0]: must be the only entry for its methods, found methods[3] for "a*" too: methods[3], the later, is used: remove one`,
-		`methods[1]: must be the only entry for its methods, found methods[4] for "c.m" too: methods[4], the later, is used: remove one`,
-		`methods[2]: must be the only entry for its methods, found methods[5] for "c.*" too: methods[5], the later, is used: remove one`,
+		`methods[0]: must be the only entry for its methods, found methods[3] for "a*" too: the later, methods[3], is used: remove one`,
+		`methods[1]: must be the only entry for its methods, found methods[4] for "c.m" too: the later, methods[4], is used: remove one`,
+		`methods[2]: must be the only entry for its methods, found methods[5] for "c.*" too: the later, methods[5], is used: remove one`,
 	}, warnings)
 	assert.Equal(t, 3, f.Len())
 	for _, name := range []string{"abc", "c.m", "c.n"} {
@@ -60,7 +61,7 @@ func TestOfTwoEntriesForTheSameTheLaterWins(t *testing.T) {
 }
 
 // The tables find what a look at every entry finds.
-func TestLookupAgreesWithTheRule(t *testing.T) {
+func TestLookup_EqualsSearchOfAllEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string {
 		b := make([]byte, random.IntN(4))
@@ -85,7 +86,7 @@ func TestLookupAgreesWithTheRule(t *testing.T) {
 			}
 			rules = append(rules, rule)
 		}
-		m := newMatcher(rules, &reader{})
+		m := newMatcher(rules, &rulefile.Report{})
 		for range 30 {
 			f := methodspan.Function{Class: word(), Method: "m"}
 			if random.IntN(2) == 0 {
@@ -138,7 +139,7 @@ func BenchmarkLookup(b *testing.B) {
 	for i := range 100 {
 		rules = append(rules, &Rule{Index: i, prefix: fmt.Sprintf("lib/%d", i), isPrefix: true})
 	}
-	m := newMatcher(rules, &reader{})
+	m := newMatcher(rules, &rulefile.Report{})
 	for _, c := range []struct {
 		name string
 		f    methodspan.Function

@@ -5,46 +5,47 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rulefile"
 )
 
-// symbol reads a class or a pattern. These are compared with names in their
-// normal form, so another form would never match.
-func (s *section) symbol(name string, v *node) *string {
-	if name == "class" && v.kind == kindString && v.text == "" {
-		return &v.text // a function outside any class
+// readSymbol reads a class or a pattern. Both are compared with names in their normal form,
+// so another form would never match.
+func readSymbol(s *rulefile.Section, key string, v *rulefile.Node) *string {
+	if key == "class" && v.Kind == rulefile.KindString && v.Text == "" {
+		return &v.Text // a function outside any class
 	}
-	text := s.text(name, v)
+	text := optional(s.Text(key, v))
 	if text == nil {
 		return nil
 	}
 	if strings.Contains(*text, "(*") || strings.Contains(*text, "[...]") {
 		normal := strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(*text)
-		if name == "class" {
+		if key == "class" {
 			normal = methodspan.ParseFunction(*text + ".m").Class
 		}
-		s.warn(name, v.line, "must have neither `(*` nor `[...]`", v.show(), "write "+configfile.Quote(normal))
+		s.Warn(key, v.Line, "must have neither `(*` nor `[...]`", v.Show(), "write "+configfile.Quote(normal))
 		return nil
 	}
 	return text
 }
 
-// name checks that the entry names methods in one of the two ways, and notes
-// which.
-func (s *section) name(rule *Rule, line int, class, method, signature, match *string) {
+// setNames sets the methods that a rule is for, if the entry names them in exactly one of the
+// two ways: by class and method, or by a pattern.
+func setNames(s *rulefile.Section, rule *Rule, line int, class, method, signature, match *string) {
 	switch {
 	case match != nil && (class != nil || method != nil || signature != nil):
-		s.warn("match", line, "must not be combined with `class`, `method` or `signature`", configfile.Quote(*match),
-			"one entry names methods in one way")
+		s.Warn("match", line, "must not be combined with `class`, `method` or `signature`", configfile.Quote(*match),
+			"keep one of the two")
 	case match != nil:
-		s.pattern(rule, line, *match)
+		setPattern(s, rule, line, *match)
 	case class == nil && method == nil:
-		s.warn("", line, "must have `class` and `method`, or `match`", "neither", "")
+		s.Warn("", line, "must have `class` and `method`, or `match`", "neither", "")
 	case class == nil:
-		s.warn("class", line, "must be given with `method`", "nothing", `a function outside any class has "class": ""`)
+		s.WarnMissing("class", line, `a function outside any class has "class": ""`)
 	case method == nil:
-		s.warn("method", line, "must be given with `class`", "nothing", `all methods of the class are "method": "*"`)
+		s.WarnMissing("method", line, `all methods of the class are "method": "*"`)
 	case *method == "*" && signature != nil:
-		s.warn("signature", line, "must not be combined with `\"method\": \"*\"`", configfile.Quote(*signature), "")
+		s.Warn("signature", line, "must not be combined with `\"method\": \"*\"`", configfile.Quote(*signature), "")
 	default:
 		rule.class, rule.method = *class, *method
 		if signature != nil {
@@ -53,13 +54,13 @@ func (s *section) name(rule *Rule, line int, class, method, signature, match *st
 	}
 }
 
-func (s *section) pattern(rule *Rule, line int, match string) {
+func setPattern(s *rulefile.Section, rule *Rule, line int, match string) {
 	prefix, ok := strings.CutSuffix(match, "*")
 	switch {
 	case strings.Contains(prefix, "*"):
-		s.warn("match", line, "may have `*` at its end only", configfile.Quote(match), "")
+		s.Warn("match", line, "must have `*` only at its end", configfile.Quote(match), "")
 	case !ok:
-		s.warn("match", line, "must end in `*`", configfile.Quote(match),
+		s.Warn("match", line, "must end in `*`", configfile.Quote(match),
 			"name one method by `class` and `method`, or write "+configfile.Quote(match+"*"))
 	default:
 		rule.prefix, rule.isPrefix = prefix, true

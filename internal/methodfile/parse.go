@@ -1,23 +1,23 @@
 package methodfile
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/rulefile"
 )
 
 const (
 	maxMethods = 100_000
-	maxTiers   = 64 // they are values of a metric's label
+	maxTiers   = 64 // tiers are values of a metric's label
 
 	maxTierName = 64
 )
 
-// File is what a method file says.
+// File is a parsed method file.
 type File struct {
 	// Default is the rule of methods that no entry matches.
 	Default Rule
@@ -28,11 +28,11 @@ type File struct {
 	Matcher
 }
 
-// Rules between a rate and its bounds, by where their values come from.
+// The rule about a rate and its bounds, by the origin of their values.
 const (
 	ordered         = "must hold min <= rate <= max"
-	orderedWithTier = ordered + ", with what its tier says"
-	orderedWithAll  = ordered + ", with what its tier and the defaults say"
+	orderedWithTier = ordered + ", with the values of its tier"
+	orderedWithAll  = ordered + ", with the values of its tier and the defaults"
 )
 
 var (
@@ -41,109 +41,110 @@ var (
 	entryFields   = append([]string{"class", "method", "signature", "match", "tier", "blocking", "scope"}, settingFields...)
 )
 
-// Parse reads a method file. An error means that it is not one; every fault of
-// a part of it is a warning, and that part is left out.
+// Parse reads a method file. An error means that nothing of it is usable. A fault of a part of
+// the file is a warning, and that part is left out.
 func Parse(data []byte) (*File, []configfile.Warning, error) {
-	root, err := readTree(data)
+	root, err := rulefile.ParseJSON(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	if root.kind != kindObject {
-		return nil, nil, fmt.Errorf("must hold a JSON object, found %s", root.kind)
-	}
-	p := &parser{reader: &reader{}, tiers: make(map[string]settings)}
-	top := &section{reader: p.reader, index: -1}
-	parts := make(map[string]*node)
-	top.each(root, fileFields, func(name string, v *node) { parts[name] = v })
-	if err := checkVersion(parts["version"]); err != nil {
+	p := &parser{report: &rulefile.Report{}, tiers: make(map[string]settings)}
+	parts := make(map[string]*rulefile.Node)
+	p.report.Section("").Keys(root, fileFields, func(key string, v *rulefile.Node) { parts[key] = v })
+	if err := rulefile.CheckVersion(parts["version"]); err != nil {
 		return nil, nil, err
 	}
-	// The order matters: entries refer to tiers and build on the defaults.
+	// The order matters: entries refer to tiers and inherit from the defaults.
 	p.readTiers(parts["tiers"])
 	p.readDefaults(parts["defaults"])
 	p.readMethods(parts["methods"])
-	return p.file(), p.warnings, nil
-}
-
-func checkVersion(v *node) error {
-	if v == nil {
-		return errors.New(`"version" must be 1, found none: add "version": 1`)
-	}
-	if v.kind != kindNumber || v.text != "1" {
-		return fmt.Errorf(`line %d: "version" must be 1, found %s`, v.line, v.show())
-	}
-	return nil
+	return p.file(), p.report.Warnings, nil
 }
 
 type parser struct {
-	*reader
+	report   *rulefile.Report
 	tiers    map[string]settings
 	defaults settings
 	rules    []*Rule
 }
 
-func (p *parser) readTiers(v *node) {
+func (p *parser) readTiers(v *rulefile.Node) {
 	if v == nil {
 		return
 	}
-	top := &section{reader: p.reader, where: "tiers", index: -1}
-	if v.kind != kindObject {
-		top.warn("", v.line, "must be an object", v.show(), "")
+	top := p.report.Section("tiers")
+	if v.Kind != rulefile.KindObject {
+		top.WarnType("", v, rulefile.KindObject)
 		return
 	}
-	for _, m := range v.members {
-		s := &section{reader: p.reader, where: "tiers." + fieldName(m.name), index: -1}
-		_, repeated := p.tiers[m.name]
+	lines := make(map[string]int, len(v.Members))
+	for _, m := range v.Members {
+		s := p.report.Section("tiers." + pathElement(m.Key))
+		n := utf8.RuneCountInString(m.Key)
 		switch {
-		case m.name == "" || utf8.RuneCountInString(m.name) > maxTierName:
-			s.warn("", m.value.line, fmt.Sprintf("a tier's name must have 1 to %d characters", maxTierName),
-				fmt.Sprint(utf8.RuneCountInString(m.name)), "")
+		case n < 1 || n > maxTierName:
+			s.Warn("", m.Line, fmt.Sprintf("a tier's name must have 1 to %d characters", maxTierName), fmt.Sprint(n), "")
 			continue
-		case repeated:
-			s.warn("", m.value.line, "must be said once", "it a second time", "")
+		case lines[m.Key] > 0:
+			top.WarnDuplicate(m, lines[m.Key])
 			continue
 		case len(p.tiers) == maxTiers:
-			top.warn("", m.value.line, fmt.Sprintf("must be at most %d", maxTiers), fmt.Sprint(len(v.members)), "")
+			top.Warn("", m.Line, fmt.Sprintf("must be at most %d", maxTiers), fmt.Sprint(len(v.Members)), "")
 			return
 		}
-		p.tiers[m.name] = p.readSettings(s, m.value, settingFields)
+		lines[m.Key] = m.Line
+		p.tiers[m.Key] = p.readSettings(s, m.Value, settingFields)
 	}
 }
 
-func (p *parser) readDefaults(v *node) {
+// pathElement returns a key that the file chose as a part of a path: quoted unless it consists
+// of letters, digits, - and _.
+func pathElement(key string) string {
+	for _, r := range key {
+		if r != '_' && r != '-' && !(r >= '0' && r <= '9') && !(r >= 'a' && r <= 'z') && !(r >= 'A' && r <= 'Z') {
+			return configfile.Quote(key)
+		}
+	}
+	if key == "" || len(key) > 40 {
+		return configfile.Quote(key)
+	}
+	return key
+}
+
+func (p *parser) readDefaults(v *rulefile.Node) {
 	if v == nil {
 		return
 	}
-	s := &section{reader: p.reader, where: "defaults", index: -1}
+	s := p.report.Section("defaults")
 	own := p.readSettings(s, v, defaultFields)
-	p.defaults = own.under(p.tierOf(own))
-	if values := p.defaults.disorder(); values != "" {
-		s.warn("", v.line, orderedWithTier, values, "")
+	p.defaults = own.withDefaults(p.tierOf(own))
+	if values := p.defaults.unordered(); values != "" {
+		s.Warn("", v.Line, orderedWithTier, values, "")
 		p.defaults.min, p.defaults.max = nil, nil
 	}
 }
 
-// readSettings leaves out the faulty fields only: without its tier or the
-// defaults an entry would mean something else.
-func (p *parser) readSettings(s *section, v *node, known []string) settings {
+// readSettings reads a tier or the defaults. It leaves out only the faulty keys, because
+// entries would mean something else without their tier or the defaults.
+func (p *parser) readSettings(s *rulefile.Section, v *rulefile.Node, known []string) settings {
 	var found settings
-	s.each(v, known, func(name string, v *node) {
-		if name == "tier" {
-			found.tier = p.tier(s, v)
+	s.Keys(v, known, func(key string, v *rulefile.Node) {
+		if key == "tier" {
+			found.tier = p.readTier(s, v)
 			return
 		}
-		s.setting(&found, name, v)
+		found.read(s, key, v)
 	})
-	if values := found.disorder(); values != "" {
-		s.warn("", v.line, ordered, values, "")
+	if values := found.unordered(); values != "" {
+		s.Warn("", v.Line, ordered, values, "")
 		found.min, found.max = nil, nil
 	}
 	return found
 }
 
-// tier reads a reference to a tier.
-func (p *parser) tier(s *section, v *node) *string {
-	name := s.text("tier", v)
+// readTier reads a reference to a tier.
+func (p *parser) readTier(s *rulefile.Section, v *rulefile.Node) *string {
+	name := optional(s.Text("tier", v))
 	if name == nil {
 		return nil
 	}
@@ -153,13 +154,13 @@ func (p *parser) tier(s *section, v *node) *string {
 		if len(names) == 0 {
 			hint = "the file has no tiers"
 		}
-		s.warn("tier", v.line, "must be a key of `tiers`", v.show(), hint)
+		s.Warn("tier", v.Line, "must be a key of `tiers`", v.Show(), hint)
 		return nil
 	}
 	return name
 }
 
-// tierOf is what the tier says that settings refer to.
+// tierOf returns the settings of the tier that s names, if any.
 func (p *parser) tierOf(s settings) settings {
 	if s.tier == nil {
 		return settings{}
@@ -167,74 +168,62 @@ func (p *parser) tierOf(s settings) settings {
 	return p.tiers[*s.tier]
 }
 
-func (p *parser) readMethods(v *node) {
-	if v == nil {
-		return
-	}
-	top := &section{reader: p.reader, where: "methods", index: -1}
-	if v.kind != kindArray {
-		top.warn("", v.line, "must be an array", v.show(), "")
-		return
-	}
-	for i, m := range v.members {
-		if i == maxMethods {
-			top.warn("", m.value.line, fmt.Sprintf("must have at most %d entries", maxMethods), fmt.Sprint(len(v.members)), "")
-			return
-		}
-		p.readEntry(i, m.value)
+func (p *parser) readMethods(v *rulefile.Node) {
+	if v != nil {
+		p.report.Section("").Items("methods", v, maxMethods, p.readEntry)
 	}
 }
 
-func (p *parser) readEntry(i int, v *node) {
-	s := &section{reader: p.reader, where: fmt.Sprintf("methods[%d]", i), index: i}
+func (p *parser) readEntry(i int, v *rulefile.Node) {
+	s := p.report.Entry("methods", i)
 	rule := &Rule{Index: i}
 	var own settings
 	var class, method, signature, match *string
-	s.each(v, entryFields, func(name string, v *node) {
-		switch name {
+	s.Keys(v, entryFields, func(key string, v *rulefile.Node) {
+		switch key {
 		case "class":
-			class = s.symbol(name, v)
+			class = readSymbol(s, key, v)
 		case "method":
-			method = s.text(name, v)
+			method = optional(s.Text(key, v))
 		case "signature":
-			signature = s.text(name, v)
+			signature = optional(s.Text(key, v))
 		case "match":
-			match = s.symbol(name, v)
+			match = readSymbol(s, key, v)
 		case "tier":
-			own.tier = p.tier(s, v)
+			own.tier = p.readTier(s, v)
 		case "blocking":
-			rule.Blocking = value(s.bool(name, v), false)
+			rule.Blocking, _ = s.Bool(key, v)
 		case "scope":
-			rule.Scope = value(choice(s, name, v, ScopeLazy, ScopeEager, ScopeTotal), "")
+			rule.Scope, _ = s.Choice(key, v, ScopeLazy, ScopeEager, ScopeTotal)
 		default:
-			s.setting(&own, name, v)
+			own.read(s, key, v)
 		}
 	})
-	if s.faulty { // what was left out must not be reported as absent too
+	if s.Faulty() { // a key that was left out must not be reported as missing too
 		return
 	}
-	s.name(rule, v.line, class, method, signature, match)
-	near := own.under(p.tierOf(own))
-	all := near.under(p.defaults)
-	if values := own.disorder(); values != "" {
-		s.warn("", v.line, ordered, values, "")
-	} else if values := all.disorder(); values != "" {
-		s.warn("", v.line, orderedWithAll, values, "")
+	setNames(s, rule, v.Line, class, method, signature, match)
+	near := own.withDefaults(p.tierOf(own))
+	all := near.withDefaults(p.defaults)
+	if values := own.unordered(); values != "" {
+		s.Warn("", v.Line, ordered, values, "")
+	} else if values := all.unordered(); values != "" {
+		s.Warn("", v.Line, orderedWithAll, values, "")
 	}
-	if s.faulty {
+	if s.Faulty() {
 		return
 	}
-	all.fill(rule)
+	all.setRule(rule)
 	rule.Explicit = near.rate != nil
 	rule.Adaptive = near.min != nil || near.max != nil
 	rule.Reason = fmt.Sprintf("methods[%d] %s", i, rule.name())
 	p.rules = append(p.rules, rule)
 }
 
-// file compiles what was read.
+// file compiles the rules.
 func (p *parser) file() *File {
 	f := &File{Default: Rule{Index: -1, Reason: "defaults"}, Tiers: slices.Sorted(maps.Keys(p.tiers))}
-	p.defaults.fill(&f.Default)
-	f.Matcher = newMatcher(p.rules, p.reader)
+	p.defaults.setRule(&f.Default)
+	f.Matcher = newMatcher(p.rules, p.report)
 	return f
 }

@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) (*File, []string) {
 	return f, lines
 }
 
-func TestErrorsOfTheWholeFile(t *testing.T) {
+func TestParse_UnusableFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", " \n", `must hold a JSON object, found an empty file`},
 		{"no JSON", "{\n  \"version\": 1,\n  rate\n}", `3:3: not JSON: invalid character 'r' looking for beginning of object key string`},
@@ -31,7 +31,7 @@ func TestErrorsOfTheWholeFile(t *testing.T) {
 		{"trailing comma", "{\"version\": 1,}", `1:15: not JSON: invalid character '}' looking for beginning of object key string`},
 		{"byte order mark", "\xEF\xBB\xBF{}", `1:1: must not start with a byte order mark: save the file as plain UTF-8`},
 		{"not UTF-8", "{\n\"a\xff\": 1}", `2:3: must be UTF-8, found the byte 0xff`},
-		{"another type", `[]`, `must hold a JSON object, found an array`},
+		{"another type", `[]`, `must hold a JSON object, found a list`},
 		{"no version", `{"methods": []}`, `"version" must be 1, found none: add "version": 1`},
 		{"another version", "{\n\"version\": 2}", `line 2: "version" must be 1, found 2`},
 		{"version as text", `{"version": "1"}`, `line 1: "version" must be 1, found "1"`},
@@ -48,21 +48,21 @@ func TestErrorsOfTheWholeFile(t *testing.T) {
 }
 
 // Every fault costs its entry and no other: the entry after it is in force.
-func TestFaultsOfEntries(t *testing.T) {
+func TestParse_FaultyEntries(t *testing.T) {
 	for _, c := range []struct{ name, entry, want string }{
 		{"rate above 1", `{"match": "a*", "rate": 5}`,
-			`methods[0].rate (line 3): must be between 1e-09 and 1, found 5: it is a share, not a percentage: 5% is 0.05`},
+			`methods[0].rate (line 3): must be between 1e-09 and 1, found 5: rates are shares, 5% is 0.05`},
 		{"rate 0", `{"match": "a*", "rate": 0}`,
-			`methods[0].rate (line 3): must be between 1e-09 and 1, found 0: a method that is not to be timed has "mode": "off"`},
+			`methods[0].rate (line 3): must be between 1e-09 and 1, found 0: to time no calls of a method write "mode": "off"`},
 		{"rate beyond floats", `{"match": "a*", "rate": 1e999}`, `methods[0].rate (line 3): must be between 1e-09 and 1, found 1e999`},
 		{"rate in quotes", `{"match": "a*", "rate": "0.5"}`,
 			`methods[0].rate (line 3): must be a number, found "0.5": remove the quotes`},
 		{"cpu rate negative", `{"match": "a*", "cpu_rate": -1}`, `methods[0].cpu_rate (line 3): must be between 0 and 1, found -1`},
 		{"null", `{"match": "a*", "rate": null}`, `methods[0].rate (line 3): must be a number, found null`},
-		{"unknown field", `{"match": "a*", "rte": 1}`, `methods[0].rte (line 3): must be a known field, found "rte": did you mean "rate"?`},
+		{"unknown field", `{"match": "a*", "rte": 1}`, `methods[0] (line 3): unknown key "rte": did you mean "rate"?`},
 		{"control characters", `{"match": "a*", "\u001b[31m": 1}`,
-			`methods[0]."\x1b[31m" (line 3): must be a known field, found "\x1b[31m": known are "blocking", "class", "cpu_rate", "match", "max", "method", "min", "mode", "rate", "scope", "signature", "stack", "tail", "tier"`},
-		{"said twice", `{"match": "a*", "rate": 1, "rate": 0.5}`, `methods[0].rate (line 3): must be said once, found it a second time`},
+			`methods[0] (line 3): unknown key "\x1b[31m": known are "blocking", "class", "cpu_rate", "match", "max", "method", "min", "mode", "rate", "scope", "signature", "stack", "tail", "tier"`},
+		{"said twice", `{"match": "a*", "rate": 1, "rate": 0.5}`, `methods[0] (line 3): duplicate key "rate": first in line 3`},
 		{"unknown mode", `{"match": "a*", "mode": "sampel"}`,
 			`methods[0].mode (line 3): must be one of ["sample" "aggregate" "off"], found "sampel": did you mean "sample"?`},
 		{"unknown tier", `{"match": "a*", "tier": "iner"}`, `methods[0].tier (line 3): must be a key of ` + "`tiers`" + `, found "iner": did you mean "inner"?`},
@@ -70,15 +70,15 @@ func TestFaultsOfEntries(t *testing.T) {
 			`methods[0].scope (line 3): must be one of ["lazy" "eager" "total"], found "all": known are "eager", "lazy", "total"`},
 		{"truth in quotes", `{"match": "a*", "blocking": "true"}`, `methods[0].blocking (line 3): must be true or false, found "true": remove the quotes`},
 		{"nothing named", `{"rate": 1}`, "methods[0] (line 3): must have `class` and `method`, or `match`, found neither"},
-		{"no class", `{"method": "Total"}`, "methods[0].class (line 3): must be given with `method`, found nothing: " +
+		{"no class", `{"method": "Total"}`, "methods[0] (line 3): missing key \"class\": " +
 			`a function outside any class has "class": ""`},
-		{"no method", `{"class": "a"}`, "methods[0].method (line 3): must be given with `class`, found nothing: " +
+		{"no method", `{"class": "a"}`, "methods[0] (line 3): missing key \"method\": " +
 			`all methods of the class are "method": "*"`},
 		{"named twice", `{"class": "a", "method": "b", "match": "a*"}`,
-			"methods[0].match (line 3): must not be combined with `class`, `method` or `signature`, found \"a*\": one entry names methods in one way"},
+			"methods[0].match (line 3): must not be combined with `class`, `method` or `signature`, found \"a*\": keep one of the two"},
 		{"signature of all", `{"class": "a", "method": "*", "signature": "()"}`,
 			"methods[0].signature (line 3): must not be combined with `\"method\": \"*\"`, found \"()\""},
-		{"star in the middle", `{"match": "a*b*"}`, "methods[0].match (line 3): may have `*` at its end only, found \"a*b*\""},
+		{"star in the middle", `{"match": "a*b*"}`, "methods[0].match (line 3): must have `*` only at its end, found \"a*b*\""},
 		{"no star", `{"match": "a.b"}`, "methods[0].match (line 3): must end in `*`, found \"a.b\": name one method by `class` and `method`, or write \"a.b*\""},
 		{"empty match", `{"match": ""}`, `methods[0].match (line 3): must not be empty, found ""`},
 		{"pointer receiver", `{"class": "shop/cart.(*Cart)", "method": "Total"}`,
@@ -90,9 +90,9 @@ func TestFaultsOfEntries(t *testing.T) {
 		{"bounds crossed", `{"match": "a*", "min": 0.5, "max": 0.1}`, `methods[0] (line 3): must hold min <= rate <= max, found min 0.5, max 0.1`},
 		{"rate out of bounds", `{"match": "a*", "rate": 0.5, "max": 0.1}`, `methods[0] (line 3): must hold min <= rate <= max, found rate 0.5, max 0.1`},
 		{"bounds crossed by the tier", `{"match": "a*", "min": 0.5, "tier": "inner"}`,
-			`methods[0] (line 3): must hold min <= rate <= max, with what its tier and the defaults say, found min 0.5, rate 0.001, max 0.1`},
+			`methods[0] (line 3): must hold min <= rate <= max, with the values of its tier and the defaults, found min 0.5, rate 0.001, max 0.1`},
 		{"rate out of the tier's bounds", `{"match": "a*", "rate": 0.5, "tier": "inner"}`,
-			`methods[0] (line 3): must hold min <= rate <= max, with what its tier and the defaults say, found rate 0.5, max 0.1`},
+			`methods[0] (line 3): must hold min <= rate <= max, with the values of its tier and the defaults, found rate 0.5, max 0.1`},
 		{"too long", `{"match": "` + strings.Repeat("a", 1025) + `*"}`, `methods[0].match (line 3): must be at most 1024 characters, found 1026`},
 		{"no object", `"shop/*"`, `methods[0] (line 3): must be an object, found "shop/*"`},
 	} {
@@ -109,7 +109,7 @@ func TestFaultsOfEntries(t *testing.T) {
 	}
 }
 
-func TestAllFaultsAtOnce(t *testing.T) {
+func TestParse_AllFaultsReported(t *testing.T) {
 	_, warnings := parse(t, `{
   "version": 1,
   "method": [],
@@ -118,15 +118,15 @@ func TestAllFaultsAtOnce(t *testing.T) {
   "methods": [{"match": "a*", "rate": 3, "mode": "x"}, 1, {"class": "c", "method": "m", "tail": 1}]
 }`)
 	assert.Equal(t, []string{
-		`method (line 3): must be a known field, found "method": did you mean "methods"?`,
-		`tiers.a.rat (line 5): must be a known field, found "rat": did you mean "rate"?`,
+		`line 3: unknown key "method": did you mean "methods"?`,
+		`tiers.a (line 5): unknown key "rat": did you mean "rate"?`,
 		`tiers.a.mode (line 5): must be one of ["sample" "aggregate" "off"], found "offf": did you mean "off"?`,
 		`tiers."" (line 5): a tier's name must have 1 to 64 characters, found 0`,
 		`tiers.b (line 5): must be an object, found 7`,
-		`defaults.rate (line 4): must be between 1e-09 and 1, found 2: it is a share, not a percentage: 2% is 0.02`,
-		`defaults.scope (line 4): must be a known field, found "scope": known are "cpu_rate", "max", "min", "mode", "rate", "stack", "tail", "tier"`,
+		`defaults.rate (line 4): must be between 1e-09 and 1, found 2: rates are shares, 2% is 0.02`,
+		`defaults (line 4): unknown key "scope": known are "cpu_rate", "max", "min", "mode", "rate", "stack", "tail", "tier"`,
 		"defaults.tier (line 4): must be a key of `tiers`, found \"x\": known are \"a\", \"b\"",
-		`methods[0].rate (line 6): must be between 1e-09 and 1, found 3: it is a share, not a percentage: 3% is 0.03`,
+		`methods[0].rate (line 6): must be between 1e-09 and 1, found 3: rates are shares, 3% is 0.03`,
 		`methods[0].mode (line 6): must be one of ["sample" "aggregate" "off"], found "x": known are "aggregate", "off", "sample"`,
 		`methods[1] (line 6): must be an object, found 1`,
 		`methods[2].tail (line 6): must be true or false, found 1`,
@@ -134,12 +134,12 @@ func TestAllFaultsAtOnce(t *testing.T) {
 }
 
 // The parts of the file fail apart from each other.
-func TestWrongTypesOfParts(t *testing.T) {
+func TestParse_WrongTypesOfParts(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1, "defaults": [], "tiers": 3, "methods": {}}`)
 	assert.Equal(t, []string{
 		`tiers (line 1): must be an object, found 3`,
-		`defaults (line 1): must be an object, found an array`,
-		`methods (line 1): must be an array, found an object`,
+		`defaults (line 1): must be an object, found a list`,
+		`methods (line 1): must be a list, found an object`,
 	}, warnings)
 	assert.Equal(t, 0, f.Len())
 	assert.True(t, math.IsNaN(f.Default.CPURate))
@@ -147,7 +147,7 @@ func TestWrongTypesOfParts(t *testing.T) {
 	assert.Equal(t, Rule{Index: -1, Reason: "defaults", Max: 1, Mode: ModeSample}, f.Default)
 }
 
-func TestScope(t *testing.T) {
+func TestParse_Scope(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1, "methods": [
     {"match": "a*"},
     {"match": "b*", "scope": "lazy", "rate": 0.3},
@@ -162,7 +162,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-func TestWhatEntriesInherit(t *testing.T) {
+func TestParse_Inheritance(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
   "defaults": {"rate": 0.2, "cpu_rate": 0.5, "mode": "aggregate", "tier": "mid"},
   "tiers": {"mid": {"max": 0.5}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "stack": true, "mode": "sample"}},
@@ -191,7 +191,7 @@ func TestWhatEntriesInherit(t *testing.T) {
 }
 
 // A rate next to bounds is where an adaptive rate starts; alone it stays.
-func TestWhatIsPinned(t *testing.T) {
+func TestRule_Pinned(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
 	  "defaults": {"rate": 0.5, "max": 0.9},
 	  "tiers": {"fixed": {"rate": 0.1}, "bounded": {"max": 0.2}},
@@ -216,14 +216,14 @@ func TestWhatIsPinned(t *testing.T) {
 }
 
 // Bounds that contradict a rate go, wherever a fault must not cost an entry.
-func TestDisorderOutsideEntries(t *testing.T) {
+func TestParse_UnorderedBoundsOutsideEntries(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
   "tiers": {"t": {"rate": 0.5, "max": 0.1}, "u": {"max": 0.1}},
   "defaults": {"rate": 0.5, "tier": "u"},
   "methods": [{"match": "a*", "tier": "t"}]}`)
 	assert.Equal(t, []string{
 		"tiers.t (line 2): must hold min <= rate <= max, found rate 0.5, max 0.1",
-		"defaults (line 3): must hold min <= rate <= max, with what its tier says, found rate 0.5, max 0.1",
+		"defaults (line 3): must hold min <= rate <= max, with the values of its tier, found rate 0.5, max 0.1",
 	}, warnings)
 	rule, ok := f.Lookup(methodspan.ParseFunction("abc"))
 	require.True(t, ok)
@@ -234,7 +234,7 @@ func TestDisorderOutsideEntries(t *testing.T) {
 	assert.Equal(t, 0.5, (&Rule{Min: 0.5, Max: 1}).Bound(0.1))
 }
 
-func TestBounds(t *testing.T) {
+func TestParse_Limits(t *testing.T) {
 	many := func(n int, item func(int) string) string {
 		var b strings.Builder
 		for i := range n {

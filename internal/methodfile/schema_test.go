@@ -29,7 +29,7 @@ func allows(t testing.TB, s *jsonschema.Schema, text string) error {
 	return s.Validate(document)
 }
 
-func TestTheExampleIsFaultless(t *testing.T) {
+func TestParse_Example(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(configDir, "methods.json"))
 	require.NoError(t, err)
 	assert.NoError(t, allows(t, schema(t), string(text)))
@@ -41,7 +41,7 @@ func TestTheExampleIsFaultless(t *testing.T) {
 
 // An editor that knows the schema and the collector must not contradict each
 // other.
-func TestSchemaAndParserAgree(t *testing.T) {
+func TestSchema_EqualsParser(t *testing.T) {
 	s := schema(t)
 	entry := func(e string) string { return `{"version": 1, "tiers": {"t": {}}, "methods": [` + e + `]}` }
 	long := strings.Repeat("é", 1024)
@@ -128,7 +128,7 @@ func TestSchemaAndParserAgree(t *testing.T) {
 }
 
 // What a schema cannot say: references, orders, and what is said twice.
-func TestOnlyTheParserKnows(t *testing.T) {
+func TestSchema_FaultsOnlyParserFinds(t *testing.T) {
 	s := schema(t)
 	for name, text := range map[string]string{
 		"tier unknown":   `{"version": 1, "methods": [{"match": "c*", "tier": "t"}]}`,

@@ -1,16 +1,10 @@
 package pricebook
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/rulefile"
 )
 
 var (
@@ -19,226 +13,117 @@ var (
 	entryFields   = []string{"cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour"}
 )
 
-// Parse reads the file of a price book. An error means that it is none;
-// every fault of a part of it is a warning, and that part is left out.
+// Parse reads the file of a price book. An error means that nothing of it is usable. A fault of
+// a part of the file is a warning, and that part is left out.
 func Parse(data []byte) (*Book, []configfile.Warning, error) {
-	root, err := readYAML(data)
+	root, err := rulefile.ParseYAML(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reader{}
-	top := &section{reader: r, index: -1}
+	if len(root.Members) == 1 && root.Members[0].Key == "currency" {
+		return nil, nil, errors.New("must hold `prices` or `default`, found only `currency`")
+	}
+	r := &rulefile.Report{}
+	top := r.Section("")
 	currency, fallback := "", 0.0
 	lists := true
 	var entries []Entry
-	top.each(root, bookFields, func(name string, v *yaml.Node) {
-		switch name {
+	top.Keys(root, bookFields, func(key string, v *rulefile.Node) {
+		switch key {
 		case "currency":
-			currency = top.currency(v)
+			currency = readCurrency(top, v)
 		case "default":
-			fallback = r.readDefault(v)
+			fallback = readDefault(r, v)
 		case "list_prices":
-			lists = top.yesOrNo(name, v)
+			lists, _ = top.Bool(key, v) // a faulty value switches them off
 		case "prices":
-			entries = r.readEntries(top, v)
+			top.Items(key, v, MaxEntries, func(i int, v *rulefile.Node) {
+				if e, ok := readEntry(r.Entry(key, i), v); ok {
+					e.Index = i
+					entries = append(entries, e)
+				}
+			})
 		}
 	})
 	b, warnings := New(currency, fallback, entries)
 	if !lists {
 		b.WithoutLists()
 	}
-	return b, append(r.warnings, warnings...), nil
+	return b, append(r.Warnings, warnings...), nil
 }
 
-// readYAML reads exactly one document, a mapping.
-func readYAML(data []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var document yaml.Node
-	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return nil, errors.New("must hold `prices` or `default`, found an empty file")
-	} else if err != nil {
-		return nil, fmt.Errorf("not YAML: %w", err)
-	}
-	if err := decoder.Decode(new(yaml.Node)); err == nil {
-		return nil, errors.New("must hold one YAML document, found several")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("not YAML: %w", err)
-	}
-	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 || resolve(document.Content[0]).Kind != yaml.MappingNode {
-		return nil, errors.New("must hold a mapping with `prices` or `default`, found something else")
-	}
-	root := resolve(document.Content[0])
-	if len(root.Content) == 2 && root.Content[0].Value == "currency" {
-		return nil, errors.New("must hold `prices` or `default`, found only `currency`")
-	}
-	return root, nil
-}
+const priceKey = "usd_per_core_hour"
 
-// resolve follows an alias; anchors cannot be aliases themselves.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
+func readDefault(r *rulefile.Report, v *rulefile.Node) float64 {
+	s := r.Section("default")
+	if v.Kind != rulefile.KindObject {
+		s.Warn("", v.Line, "must be an object", v.Show(), "write {usd_per_core_hour: ...}")
+		return 0
 	}
-	return n
-}
-
-type reader struct {
-	warnings []configfile.Warning
-}
-
-func (r *reader) readDefault(v *yaml.Node) float64 {
-	s := &section{reader: r, where: "default", index: -1}
 	usd := 0.0
-	s.each(v, defaultFields, func(_ string, v *yaml.Node) { usd = s.price(v) })
-	if usd == 0 && !s.faulty {
-		s.warn("usd_per_core_hour", v.Line, "must be said", "nothing", "")
+	s.Keys(v, defaultFields, func(_ string, v *rulefile.Node) { usd = readPrice(s, v) })
+	if usd == 0 && !s.Faulty() {
+		s.WarnMissing(priceKey, v.Line, "")
 	}
 	return usd
 }
 
-func (r *reader) readEntries(top *section, v *yaml.Node) []Entry {
-	if v.Kind != yaml.SequenceNode {
-		top.warn("prices", v.Line, "must be a list", show(v), "")
-		return nil
-	}
-	var entries []Entry
-	for i, n := range v.Content {
-		if i == MaxEntries {
-			top.warn("prices", n.Line, fmt.Sprintf("must have at most %d entries", MaxEntries), fmt.Sprint(len(v.Content)), "")
-			break
-		}
-		if e, ok := r.readEntry(i, resolve(n)); ok {
-			entries = append(entries, e)
-		}
-	}
-	return entries
-}
-
-func (r *reader) readEntry(i int, v *yaml.Node) (Entry, bool) {
-	s := &section{reader: r, where: fmt.Sprintf("prices[%d]", i), index: i}
-	e := Entry{Index: i}
-	s.each(v, entryFields, func(name string, v *yaml.Node) {
-		switch name {
+func readEntry(s *rulefile.Section, v *rulefile.Node) (Entry, bool) {
+	var e Entry
+	s.Keys(v, entryFields, func(key string, v *rulefile.Node) {
+		switch key {
 		case "cloud_provider":
-			e.CloudProvider = s.text(name, v)
+			e.CloudProvider = readName(s, key, v)
 		case "region":
-			e.Region = s.text(name, v)
+			e.Region = readName(s, key, v)
 		case "host_type":
-			e.HostType = s.text(name, v)
+			e.HostType = readName(s, key, v)
 		case "capacity_type":
-			e.CapacityType = s.text(name, v)
-		case "usd_per_core_hour":
-			e.USD = s.price(v)
+			e.CapacityType = readName(s, key, v)
+		case priceKey:
+			e.USD = readPrice(s, v)
 		}
 	})
-	if s.faulty { // what was left out must not be reported as absent too
+	if s.Faulty() { // a key that was left out must not be reported as missing too
 		return e, false
 	}
 	if e.USD == 0 {
-		s.warn("usd_per_core_hour", v.Line, "must be said", "nothing", "")
+		s.WarnMissing(priceKey, v.Line, "")
 	}
 	if e.parts() == 0 {
-		s.warn("", v.Line, MustSelect, "none", UseDefault)
+		s.Warn("", v.Line, MustSelect, "none", UseDefault)
 	}
-	return e, !s.faulty
+	return e, !s.Faulty()
 }
 
-// section is one mapping of the file.
-type section struct {
-	*reader
-	where  string
-	index  int // -1 outside the list
-	faulty bool
-}
-
-func (s *section) warn(field string, line int, rule, found, hint string) {
-	s.faulty = true
-	s.warnings = append(s.warnings, configfile.Warning{
-		Where: s.where, Index: s.index, Field: field, Line: line, Rule: rule, Value: found, Hint: hint,
-	})
-}
-
-// each calls read for every key that is known. What is said twice counts the
-// first time only, as nobody can tell which was meant.
-func (s *section) each(n *yaml.Node, known []string, read func(name string, v *yaml.Node)) {
-	if n.Kind != yaml.MappingNode {
-		hint := ""
-		if s.where == "default" {
-			hint = "write {usd_per_core_hour: ...}"
-		}
-		s.warn("", n.Line, "must be a mapping", show(n), hint)
-		return
-	}
-	var seen []string
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, v := resolve(n.Content[i]), resolve(n.Content[i+1])
-		switch {
-		case key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value):
-			s.warn("", key.Line, "must have known keys only", show(key), configfile.DidYouMean(key.Value, known))
-		case slices.Contains(seen, key.Value):
-			s.warn(key.Value, key.Line, "must be said once", "it a second time", "")
-		default:
-			seen = append(seen, key.Value)
-			read(key.Value, v)
-		}
-	}
-}
-
-func (s *section) text(name string, v *yaml.Node) string {
-	switch fault := TextFault(v.Value); {
-	case v.Kind != yaml.ScalarNode:
-		s.warn(name, v.Line, "must be a text", show(v), "")
-	case v.Tag != "!!str":
-		s.warn(name, v.Line, "must be a text", show(v), "put it in quotes, or leave the key out for any")
+func readName(s *rulefile.Section, key string, v *rulefile.Node) string {
+	switch fault := TextFault(v.Text); {
+	case v.Kind == rulefile.KindObject || v.Kind == rulefile.KindList:
+		s.WarnType(key, v, rulefile.KindString)
+	case v.Kind != rulefile.KindString:
+		s.Warn(key, v.Line, "must be a string", v.Show(), "put it in quotes, or leave the key out to match any")
 	case fault != "":
-		s.warn(name, v.Line, fault, show(v), "")
+		s.Warn(key, v.Line, fault, v.Show(), "")
 	default:
-		return v.Value
+		return v.Text
 	}
 	return ""
 }
 
-func (s *section) price(v *yaml.Node) float64 {
-	const name = "usd_per_core_hour"
-	var usd float64
-	switch {
-	case v.Kind == yaml.ScalarNode && v.Tag == "!!str" && strings.TrimSpace(v.Value) != "" && yaml.Unmarshal([]byte(v.Value), &usd) == nil:
-		s.warn(name, v.Line, "must be a number", show(v), "remove the quotes")
-	case v.Kind != yaml.ScalarNode || v.Tag != "!!float" && v.Tag != "!!int" || v.Decode(&usd) != nil:
-		s.warn(name, v.Line, "must be a number", show(v), "")
-	case PriceFault(usd) != "":
-		s.warn(name, v.Line, PriceFault(usd), show(v), "")
-	default:
-		return usd
+// readPrice returns a price, 0 for a faulty one.
+func readPrice(s *rulefile.Section, v *rulefile.Node) float64 {
+	usd, ok := s.Number(priceKey, v)
+	if ok && PriceFault(usd) != "" {
+		s.Warn(priceKey, v.Line, PriceFault(usd), v.Show(), "")
+		return 0
 	}
-	return 0
+	return usd
 }
 
-func (s *section) currency(v *yaml.Node) string {
-	if v.Kind != yaml.ScalarNode || v.Tag != "!!str" || CurrencyFault(v.Value) != "" {
-		s.warn("currency", v.Line, CurrencyRule, show(v), "")
+func readCurrency(s *rulefile.Section, v *rulefile.Node) string {
+	if v.Kind != rulefile.KindString || CurrencyFault(v.Text) != "" {
+		s.Warn("currency", v.Line, CurrencyRule, v.Show(), "")
 		return ""
 	}
-	return v.Value
-}
-
-// yesOrNo reads a switch; a faulty one is off.
-func (s *section) yesOrNo(name string, v *yaml.Node) (on bool) {
-	if v.Kind != yaml.ScalarNode || v.Tag != "!!bool" || v.Decode(&on) != nil {
-		s.warn(name, v.Line, "must be true or false", show(v), "")
-	}
-	return on
-}
-
-func show(n *yaml.Node) string {
-	switch {
-	case n.Kind == yaml.MappingNode:
-		return "a mapping"
-	case n.Kind == yaml.SequenceNode:
-		return "a list"
-	case n.Tag == "!!null":
-		return "nothing"
-	default:
-		return configfile.Quote(n.Value)
-	}
+	return v.Text
 }

@@ -108,7 +108,7 @@ func New(currency string, fallback float64, entries []Entry) (*Book, []configfil
 				Where: fmt.Sprintf("prices[%d]", earlier), Index: earlier,
 				Rule:  "must be the only entry for its attributes",
 				Value: fmt.Sprintf("prices[%d] for %s too", e.Index, configfile.Quote(e.Place.String())),
-				Hint:  fmt.Sprintf("prices[%d], the later, is used: remove one", e.Index),
+				Hint:  fmt.Sprintf("the later, prices[%d], is used: remove one", e.Index),
 			})
 		}
 		indexes[e.Place] = e.Index

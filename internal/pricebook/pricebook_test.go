@@ -24,7 +24,7 @@ func parse(t *testing.T, text string) (*Book, []string) {
 	return b, lines
 }
 
-func TestTheExampleIsFaultless(t *testing.T) {
+func TestParse_Example(t *testing.T) {
 	text, err := os.ReadFile("../../config/prices.yaml")
 	require.NoError(t, err)
 	b, warnings := parse(t, string(text))
@@ -34,12 +34,12 @@ func TestTheExampleIsFaultless(t *testing.T) {
 	assert.Equal(t, "default", b.Lookup(Place{Region: "eu-west-1"}).Source)
 }
 
-func TestErrorsOfTheWholeFile(t *testing.T) {
+func TestParse_UnusableFiles(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "must hold `prices` or `default`, found an empty file"},
-		{"# nothing\n", "must hold `prices` or `default`, found an empty file"},
+		{"", "must hold a YAML mapping, found an empty file"},
+		{"# nothing\n", "must hold a YAML mapping, found an empty file"},
 		{"currency: EUR\n", "must hold `prices` or `default`, found only `currency`"},
-		{"- a", "must hold a mapping with `prices` or `default`, found something else"},
+		{"- a", "must hold a YAML mapping, found a list"},
 		{"a: [", "not YAML: yaml: line 1: did not find expected node content"},
 		{"default: {usd_per_core_hour: 1}\n---\ndefault: {}", "must hold one YAML document, found several"},
 		{"a\xff", "not YAML: yaml: invalid leading UTF-8 octet"},
@@ -52,30 +52,30 @@ func TestErrorsOfTheWholeFile(t *testing.T) {
 }
 
 // Every fault costs its entry and no other: the entry after it is in force.
-func TestFaultsOfEntries(t *testing.T) {
+func TestParse_FaultyEntries(t *testing.T) {
 	for _, c := range []struct{ name, entry, want string }{
-		{"negative", `{region: a, usd_per_core_hour: -0.5}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found "-0.5"`},
-		{"zero", `{region: a, usd_per_core_hour: 0}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found "0"`},
-		{"infinite", `{region: a, usd_per_core_hour: .inf}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found ".inf"`},
-		{"no number", `{region: a, usd_per_core_hour: .nan}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found ".nan"`},
+		{"negative", `{region: a, usd_per_core_hour: -0.5}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found -0.5`},
+		{"zero", `{region: a, usd_per_core_hour: 0}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found 0`},
+		{"infinite", `{region: a, usd_per_core_hour: .inf}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found .inf`},
+		{"no number", `{region: a, usd_per_core_hour: .nan}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found .nan`},
 		{"huge", `{region: a, usd_per_core_hour: 1e999}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "1e999"`},
 		{"quoted", `{region: a, usd_per_core_hour: "0.5"}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "0.5": remove the quotes`},
 		{"text", `{region: a, usd_per_core_hour: cheap}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "cheap"`},
 		{"list", `{region: a, usd_per_core_hour: [1]}`, `prices[0].usd_per_core_hour (line 2): must be a number, found a list`},
-		{"no price", `{region: a}`, `prices[0].usd_per_core_hour (line 2): must be said, found nothing`},
-		{"null price", `{region: a, usd_per_core_hour: }`, `prices[0].usd_per_core_hour (line 2): must be a number, found nothing`},
+		{"no price", `{region: a}`, `prices[0] (line 2): missing key "usd_per_core_hour"`},
+		{"null price", `{region: a, usd_per_core_hour: }`, `prices[0].usd_per_core_hour (line 2): must be a number, found null`},
 		{"nothing named", `{usd_per_core_hour: 1}`, "prices[0] (line 2): must name at least one of cloud_provider, region, host_type and capacity_type, found none: the price of all other processes is `default`"},
-		{"unknown key", `{region: a, host: b, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "host": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
-		{"misspelt key", `{region: a, hosttype: b, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "hosttype": did you mean "host_type"?`},
-		{"key said twice", `{region: a, region: b, usd_per_core_hour: 1}`, `prices[0].region (line 2): must be said once, found it a second time`},
-		{"key of another type", `{[a]: b, region: a, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found a list: known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
-		{"number as name", `{host_type: 96, usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a text, found "96": put it in quotes, or leave the key out for any`},
-		{"null as name", `{host_type: , usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a text, found nothing: put it in quotes, or leave the key out for any`},
+		{"unknown key", `{region: a, host: b, usd_per_core_hour: 1}`, `prices[0] (line 2): unknown key "host": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"misspelt key", `{region: a, hosttype: b, usd_per_core_hour: 1}`, `prices[0] (line 2): unknown key "hosttype": did you mean "host_type"?`},
+		{"key said twice", `{region: a, region: b, usd_per_core_hour: 1}`, `prices[0] (line 2): duplicate key "region": first in line 2`},
+		{"key of another type", `{[a]: b, region: a, usd_per_core_hour: 1}`, `prices[0] (line 2): unknown key "a list": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"number as name", `{host_type: 96, usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a string, found 96: put it in quotes, or leave the key out to match any`},
+		{"null as name", `{host_type: , usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a string, found null: put it in quotes, or leave the key out to match any`},
 		{"empty name", `{host_type: "", usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must have 1 to 256 bytes, found ""`},
-		{"mapping as name", `{host_type: {a: b}, usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a text, found a mapping`},
-		{"control characters", `{host_type: "a", "\e[2J": 1, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "\x1b[2J": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
-		{"no mapping", `aws`, `prices[0] (line 2): must be a mapping, found "aws"`},
-		{"merge key", `{<<: {region: a}, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "<<": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"mapping as name", `{host_type: {a: b}, usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a string, found an object`},
+		{"control characters", `{host_type: "a", "\e[2J": 1, usd_per_core_hour: 1}`, `prices[0] (line 2): unknown key "\x1b[2J": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"no mapping", `aws`, `prices[0] (line 2): must be an object, found "aws"`},
+		{"merge key", `{<<: {region: a}, usd_per_core_hour: 1}`, `prices[0] (line 2): unknown key "<<": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, warnings := parse(t, "prices:\n- "+c.entry+"\n- {cloud_provider: good, usd_per_core_hour: 0.25}\n")
@@ -86,7 +86,7 @@ func TestFaultsOfEntries(t *testing.T) {
 	}
 }
 
-func TestAllFaultsAtOnce(t *testing.T) {
+func TestParse_AllFaultsReported(t *testing.T) {
 	b, warnings := parse(t, `
 currency: dollars
 default: 0.04
@@ -98,36 +98,36 @@ prices:
 `)
 	assert.Equal(t, []string{
 		`currency (line 2): must be three capital letters, as in USD, found "dollars"`,
-		`default (line 3): must be a mapping, found "0.04": write {usd_per_core_hour: ...}`,
-		`line 4: must have known keys only, found "price": did you mean "prices"?`,
-		`prices[2].usd_per_core_hour (line 8): must be a finite number above 0, found "-1"`,
-		`prices[0]: must be the only entry for its attributes, found prices[1] for "*/a/*/*" too: prices[1], the later, is used: remove one`,
+		`default (line 3): must be an object, found 0.04: write {usd_per_core_hour: ...}`,
+		`line 4: unknown key "price": did you mean "prices"?`,
+		`prices[2].usd_per_core_hour (line 8): must be a finite number above 0, found -1`,
+		`prices[0]: must be the only entry for its attributes, found prices[1] for "*/a/*/*" too: the later, prices[1], is used: remove one`,
 	}, warnings)
 	assert.Equal(t, 2.0, b.Lookup(Place{Region: "a"}).USD)
 
 	_, warnings = parse(t, "default: {}\nprices: {a: b}\ncurrency: 3")
 	assert.Equal(t, []string{
-		"default.usd_per_core_hour (line 1): must be said, found nothing",
-		"prices (line 2): must be a list, found a mapping",
-		`currency (line 3): must be three capital letters, as in USD, found "3"`,
+		`default (line 1): missing key "usd_per_core_hour"`,
+		"prices (line 2): must be a list, found an object",
+		`currency (line 3): must be three capital letters, as in USD, found 3`,
 	}, warnings)
 }
 
-func TestCurrencyIsALabel(t *testing.T) {
+func TestBook_Currency(t *testing.T) {
 	b, warnings := parse(t, "currency: EUR\ndefault: {usd_per_core_hour: 2}\nprices: [{region: a, usd_per_core_hour: 1}]")
 	assert.Empty(t, warnings)
 	assert.Equal(t, Found{USD: 1, Source: "prices[0] */a/*/* EUR", Outcome: ByEntry}, *b.Lookup(Place{Region: "a"}))
 	assert.Equal(t, Found{USD: 2, Source: "default EUR", Outcome: ByDefault}, *b.Lookup(Place{}))
 }
 
-func TestAnchorsAndAliases(t *testing.T) {
+func TestParse_AnchorsAndAliases(t *testing.T) {
 	b, warnings := parse(t, "default: &d {usd_per_core_hour: &p 2}\nprices: [{region: &r a, usd_per_core_hour: *p}, {region: b, host_type: *r, usd_per_core_hour: 3}]")
 	assert.Empty(t, warnings)
 	assert.Equal(t, 2.0, b.Lookup(Place{Region: "a"}).USD)
 	assert.Equal(t, 3.0, b.Lookup(Place{Region: "b", HostType: "a"}).USD)
 }
 
-func TestUnpriced(t *testing.T) {
+func TestLookup_Unpriced(t *testing.T) {
 	assert.Equal(t, Found{Source: "unpriced: no_prices", Outcome: NoPrices}, *Empty().Lookup(Place{Region: "a"}))
 	assert.Equal(t, Found{Source: "unpriced: no_prices", Outcome: NoPrices}, *Empty().Lookup(Place{}))
 	b, _ := parse(t, "prices: [{region: a, usd_per_core_hour: 1}]")
@@ -135,7 +135,7 @@ func TestUnpriced(t *testing.T) {
 	assert.Equal(t, Found{Source: "unpriced: no_attributes", Outcome: NoAttributes}, *b.Lookup(Place{}))
 }
 
-func TestEntriesAreBounded(t *testing.T) {
+func TestParse_TooManyEntries(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("prices:\n")
 	for i := range MaxEntries + 1 {
@@ -147,7 +147,7 @@ func TestEntriesAreBounded(t *testing.T) {
 }
 
 // A lookup finds what a look at every entry finds, by the documented order.
-func TestLookupAgreesWithTheRule(t *testing.T) {
+func TestLookup_EqualsSearchOfAllEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string { return []string{"", "a", "b"}[random.IntN(3)] }
 	where := func() Place { return Place{word(), word(), word(), word()} }

@@ -40,18 +40,18 @@ func TestParse(t *testing.T) {
 		t.Errorf("read %q", good)
 	}
 	for i, want := range []string{
-		`"ruls" (line 2): must be a known field: did you mean "rules"?`,
-		`rules[1].usd (line 5): must be a number above 0, found "1.5": remove the quotes`,
-		`rules[2]."nam" (line 7): must be a known field: did you mean "name"?`,
-		`rules[2].name (line 7): must be said, found nothing`,
+		`line 2: unknown key "ruls": did you mean "rules"?`,
+		`line 11: duplicate key "rules": first in line 3`,
+		`rules[1].usd (line 5): must be a number, found "1.5": remove the quotes`,
+		`rules[2] (line 7): unknown key "nam": did you mean "name"?`,
+		`rules[2] (line 7): missing key "name"`,
 		`rules[3] (line 7): must be an object, found 7`,
 		`rules[4].name (line 7): must not be empty`,
-		`rules[5].name (line 8): must be said once`,
+		`rules[5] (line 8): duplicate key "name": first in line 8`,
 		`rules[6].usd (line 8): must be a number above 0, found 1e400`,
 		`rules[7].usd (line 8): must be a number above 0, found -1`,
 		`rules[7].until (line 8): must be a date like`,
 		`rules[7].kind (line 8): must be one of ["warm" "cold"], found "warn": did you mean "warm"?`,
-		`rules (line 11): must be said once`,
 	} {
 		if i >= len(faults) || !strings.HasPrefix(faults[i], want) {
 			t.Errorf("fault %d: want %s in\n%s", i, want, strings.Join(faults, "\n"))
@@ -63,13 +63,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParse_UnusableFiles(t *testing.T) {
 	for data, want := range map[string]string{
-		"":                                  "not JSON",
+		"":                                  "found an empty file",
 		"[]":                                "must hold a JSON object",
-		"{\n\"version\": 1,\n}":             "line 3: not JSON",
+		"{\n\"version\": 1,\n}":             "3:1: not JSON",
 		`{"rules": []}`:                     `add "version": 1`,
-		`{"version": 2}`:                    `"version" must be 1, found "2"`,
+		`{"version": 2}`:                    `"version" must be 1, found 2`,
 		`{"version": "1"}`:                  `"version" must be 1`,
 		"{\"version\": 1, \"a\": \"\xff\"}": "UTF-8",
 	} {
@@ -79,12 +79,12 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestParseBounds(t *testing.T) {
+func TestParse_Limits(t *testing.T) {
 	good, faults, err := read(`{"version":1,"rules":[` + strings.Repeat(`{"name":"a"},`, MaxEntries) + `{"name":"b"}]}`)
 	if err != nil || len(good) != MaxEntries || len(faults) != 1 || !strings.Contains(faults[0], "at most 10000") {
 		t.Errorf("%d read, %q, %v", len(good), faults, err)
 	}
-	if _, faults, _ = read(`{"version":1,"rules":[{"name":"` + strings.Repeat("x", maxText+1) + `"}]}`); len(faults) != 1 {
+	if _, faults, _ = read(`{"version":1,"rules":[{"name":"` + strings.Repeat("x", MaxText+1) + `"}]}`); len(faults) != 1 {
 		t.Errorf("%q", faults)
 	}
 }

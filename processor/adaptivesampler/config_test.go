@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
 	"github.com/corehour/corehour/test/configtest"
@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 func TestValidateCommand(t *testing.T) {
 	faulty := methodsFile(t, "{\"version\": 1, \"methods\": [\n{\"match\": \"a*\", \"rate\": 7},\n{\"match\": \"b*\"},\n{\"match\": \"c*\", \"mode\": \"offf\"}]}")
 	const (
-		first  = `methods[0].rate (line 2): must be between 1e-09 and 1, found 7: it is a share, not a percentage: 7% is 0.07`
+		first  = `methods[0].rate (line 2): must be between 1e-09 and 1, found 7: rates are shares, 7% is 0.07`
 		second = `methods[2].mode (line 4): must be one of ["sample" "aggregate" "off"], found "offf": did you mean "off"?`
 	)
 	broken := methodsFile(t, `{"version": 1,`)

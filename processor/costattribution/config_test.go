@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/test/configtest"
@@ -32,8 +32,8 @@ func priceBook(t testing.TB, text string) string {
 func TestValidateCommand(t *testing.T) {
 	faulty := priceBook(t, "prices:\n- {region: a, usd_per_core_hour: -1}\n- {region: b, usd_per_core_hour: 1}\n- {regin: c, usd_per_core_hour: 1}\n")
 	const (
-		first  = "prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found \"-1\""
-		second = "prices[2] (line 4): must have known keys only, found \"regin\": did you mean \"region\"?"
+		first  = "prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found -1"
+		second = "prices[2] (line 4): unknown key \"regin\": did you mean \"region\"?"
 	)
 	absent := filepath.Join(t.TempDir(), "absent.yaml")
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestValidateCommand(t *testing.T) {
 			nil, []string{
 				"processors::cost_attribution: `strict` has an effect only with `price_book`, found it without: remove it",
 				"processors::cost_attribution::prices: `currency` must be three capital letters, as in USD, found \"euro\"",
-				"prices[0]: must be the only entry for its attributes, found prices[2] for \"*/a/*/*\" too: prices[2], the later, is used: remove one",
+				"prices[0]: must be the only entry for its attributes, found prices[2] for \"*/a/*/*\" too: the later, prices[2], is used: remove one",
 				"processors::cost_attribution::prices::default: `usd_per_core_hour` must be a finite number above 0, found 0",
 				"processors::cost_attribution::prices::prices::0: `usd_per_core_hour` must be a finite number above 0, found -0.1",
 				"processors::cost_attribution::prices::prices::1: `usd_per_core_hour` must be a finite number above 0, found +Inf",

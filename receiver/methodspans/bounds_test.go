@@ -12,7 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"go.opentelemetry.io/collector/confmap"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.

@@ -33,7 +33,7 @@ func ParseSilences(data []byte) (*Silences, []configfile.Warning, error) {
 		Read: func(e *rulefile.Entry) {
 			s := Silence{Scope: scopeOf(e), Method: e.Text("method"), Kind: e.Text("kind"), Owner: e.Text("owner"), Reason: e.Required("reason")}
 			if !e.Has("until") {
-				e.Fault("until", "must be said", "nothing", "a silence without an end is forgotten: accept what is meant to stay")
+				e.Fault("until", "must be set", "nothing", "a silence without an end is forgotten: accept what is meant to stay")
 			} else {
 				s.Until = e.Time("until")
 			}

@@ -8,14 +8,14 @@ import (
 	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
-// File is what was read. Faults name what was left out.
+// File is a parsed method file.
 type File struct {
-	Faults []string
+	Faults []string // of parts that were left out
 
 	defaults Settings
 	tiers    map[string]Settings
 	exact    map[string]*entry     // by class.method
-	signed   map[string]*overloads // by class.method, those with a signature
+	signed   map[string]*overloads // by class.method, entries with a signature
 	classes  map[string]*entry     // by class, for all its methods
 	prefixes prefix.Table[*entry]
 }
@@ -29,7 +29,7 @@ type entry struct {
 // overloads are the entries with a signature for methods of one name.
 type overloads struct {
 	bySignature map[string]*entry
-	named       bool // a method has the name, with whatever signature
+	named       bool // Lookup was called for a method of the name, with any signature
 }
 
 func newFile() *File {
@@ -50,7 +50,7 @@ func (f *File) addMethod(class, method string, e *entry) {
 		into, key = f.classes, class
 	}
 	if earlier, ok := into[key]; ok {
-		f.overruled(earlier, e, name)
+		f.warnReplaced(earlier, e, name)
 	}
 	into[key] = e
 }
@@ -61,23 +61,26 @@ func (f *File) addSigned(name, signature string, e *entry) {
 	}
 	into := f.signed[name].bySignature
 	if earlier, ok := into[signature]; ok {
-		f.overruled(earlier, e, name+signature)
+		f.warnReplaced(earlier, e, name+signature)
 	}
 	into[signature] = e
 }
 
 func (f *File) addPrefix(text string, e *entry) {
 	if earlier, ok := f.prefixes.Add(text, e); ok {
-		f.overruled(earlier, e, text+"*")
+		f.warnReplaced(earlier, e, text+"*")
 	}
 }
 
-func (f *File) overruled(earlier, later *entry, what string) {
-	f.Faults = append(f.Faults, fmt.Sprintf("methods[%d] overrules methods[%d]: both are for %q", later.index, earlier.index, what))
+// warnReplaced adds the fault of an entry that a later one for the same methods replaces.
+func (f *File) warnReplaced(earlier, later *entry, methods string) {
+	f.Faults = append(f.Faults, fmt.Sprintf(
+		"methods[%d]: must be the only entry for its methods, found methods[%d] for %s too: the later, methods[%[2]d], is used: remove one",
+		earlier.index, later.index, quote(methods)))
 }
 
-// Lookup returns the settings of a method by its normal name, class.method, and its signature if
-// that is known, and whether an entry matches it or the defaults alone.
+// Lookup returns the settings of a method and whether an entry matches it; if none does, they
+// are the defaults. name is class.method in its normal form; signature is empty if unknown.
 func (f *File) Lookup(name, signature string) (s Settings, entered bool) {
 	var e *entry
 	var ok bool
@@ -105,8 +108,9 @@ func (f *File) Lookup(name, signature string) (s Settings, entered bool) {
 	return e.settings, true
 }
 
-// Unused lists the entries that no Lookup has met, in the order of the file. One with a signature may
-// be of another language unless a method has its name.
+// Unused lists the entries that no Lookup has returned, in the order of the file. An entry with
+// a signature is listed only if Lookup was called for a method of its name: other methods with
+// signatures may be written in another language.
 func (f *File) Unused() []string {
 	type unused struct {
 		index int

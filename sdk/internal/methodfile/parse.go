@@ -1,147 +1,182 @@
 package methodfile
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 	"unicode/utf8"
 )
 
-// Bounds of what is read.
+// Bounds of a file.
 const (
-	MaxSize     = 16 << 20
+	MaxSize     = 16 << 20 // bytes
 	maxEntries  = 100_000
 	maxTiers    = 64
-	maxTierName = 64
-	maxText     = 1024
-	version     = 1
+	maxTierName = 64   // characters
+	maxText     = 1024 // characters
 )
 
-type object = map[string]json.RawMessage
+var (
+	settingKeys = []string{"rate", "cpu_rate", "min", "max", "mode", "tail", "stack"}
+	fileKeys    = []string{"version", "defaults", "tiers", "methods", "$schema"}
+	defaultKeys = append([]string{"tier"}, settingKeys...)
+	entryKeys   = append([]string{"class", "method", "signature", "match", "tier", "blocking", "scope"}, settingKeys...)
+)
 
-// Parse reads a file. The error is for a file of which nothing can be used; all
-// other faults are in the File.
+// Parse reads a file. An error means that nothing of it is usable; all other faults are in
+// File.Faults.
 func Parse(data []byte) (*File, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("must be at most %d bytes, found %d", MaxSize, len(data))
 	}
-	var top object
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if err := decoder.Decode(&top); err != nil {
-		return nil, fmt.Errorf("must be a JSON object: %w", located(data, err))
+	root, err := readTree(data)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("must be one JSON object, found more after it")
+	p := &parser{file: newFile()}
+	parts := map[string]*node{}
+	p.section("").keys(root, fileKeys, func(key string, v *node) { parts[key] = v })
+	if err := checkVersion(parts["version"]); err != nil {
+		return nil, err
 	}
-	found := 0
-	if raw, ok := top["version"]; !ok || json.Unmarshal(raw, &found) != nil || found != version {
-		return nil, fmt.Errorf("version must be %d, found %s", version, orNothing(top["version"]))
+	// The order matters: entries refer to tiers and inherit from the defaults.
+	p.readTiers(parts["tiers"])
+	p.readDefaults(parts["defaults"])
+	p.readMethods(parts["methods"])
+	for _, add := range p.add {
+		add()
 	}
-	p := parser{file: newFile()}
-	p.unknown("method file", top, "version", "defaults", "tiers", "methods", "$schema")
-	p.tiers(top["tiers"])
-	p.defaults(top["defaults"])
-	p.methods(top["methods"])
 	return p.file, nil
 }
 
-// located adds the line to an error of the JSON decoder.
-func located(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		at := min(max(0, int(syntax.Offset)), len(data))
-		return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:at], []byte("\n")), err)
+func checkVersion(v *node) error {
+	if v == nil {
+		return errors.New(`"version" must be 1, found none: add "version": 1`)
 	}
-	return err
-}
-
-func orNothing(raw json.RawMessage) string {
-	if raw == nil {
-		return "nothing"
+	if v.kind != kindNumber || v.text != "1" {
+		return fmt.Errorf(`line %d: "version" must be 1, found %s`, v.line, v.show())
 	}
-	return shortened(raw)
-}
-
-// shortened keeps a fault readable whatever the file holds.
-func shortened(raw []byte) string {
-	const most = 80
-	if len(raw) > most {
-		return strings.ToValidUTF8(string(raw[:most]), "") + "..."
-	}
-	return string(raw)
+	return nil
 }
 
 type parser struct {
 	file *File
+	add  []func() // adds the entries to the file
 }
 
-func (p *parser) fault(format string, args ...any) {
-	p.file.Faults = append(p.file.Faults, fmt.Sprintf(format, args...))
-}
+func (p *parser) section(path string) *section { return &section{file: p.file, path: path} }
 
-// unknown reports keys that mean nothing.
-func (p *parser) unknown(where string, o object, known ...string) {
-	for _, key := range slices.Sorted(maps.Keys(o)) {
-		if !slices.Contains(known, key) {
-			p.fault("%s: unknown key %q%s", where, shortened([]byte(key)), meant(key, known))
-		}
-	}
-}
-
-// meant suggests the name that was probably meant.
-func meant(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q", near)
-	}
-	return ""
-}
-
-// tiers keeps of each tier what makes sense.
-func (p *parser) tiers(raw json.RawMessage) {
-	var tiers object
-	if raw != nil && json.Unmarshal(raw, &tiers) != nil {
-		p.fault("tiers: must be an object of tiers, found %s", shortened(raw))
-	}
-	for _, name := range slices.Sorted(maps.Keys(tiers)) {
-		where := "tiers." + shortened([]byte(name))
-		if n := utf8.RuneCountInString(name); n < 1 || n > maxTierName {
-			p.fault("%s: a tier's name must have 1 to %d characters, found %d", where, maxTierName, n)
-			continue
-		}
-		if len(p.file.tiers) == maxTiers {
-			p.fault("tiers: must be at most %d, found %d", maxTiers, len(tiers))
-			return
-		}
-		s := p.settings(where, p.object(where, tiers[name]), settingKeys)
-		s.Tier = name
-		p.file.tiers[name] = s
-	}
-}
-
-func (p *parser) defaults(raw json.RawMessage) {
-	if raw == nil {
+func (p *parser) readTiers(v *node) {
+	if v == nil {
 		return
 	}
-	o := p.object("defaults", raw)
-	s := p.settings("defaults", o, append([]string{"tier"}, settingKeys...))
-	p.file.defaults = s.over(p.tier("defaults", o))
+	top := p.section("tiers")
+	if v.kind != kindObject {
+		top.warnType("", v, kindObject)
+		return
+	}
+	lines := make(map[string]int, len(v.members))
+	for _, m := range v.members {
+		s := p.section("tiers." + pathElement(m.key))
+		n := utf8.RuneCountInString(m.key)
+		switch {
+		case n < 1 || n > maxTierName:
+			s.warn("", m.line, fmt.Sprintf("a tier's name must have 1 to %d characters", maxTierName), strconv.Itoa(n), "")
+			continue
+		case lines[m.key] > 0:
+			top.warnDuplicate(m, lines[m.key])
+			continue
+		case len(p.file.tiers) == maxTiers:
+			top.warn("", m.line, fmt.Sprintf("must be at most %d", maxTiers), strconv.Itoa(len(v.members)), "")
+			return
+		}
+		lines[m.key] = m.line
+		tier := p.readSettings(s, m.value, settingKeys)
+		tier.Tier = m.key
+		p.file.tiers[m.key] = tier
+	}
 }
 
-func (p *parser) methods(raw json.RawMessage) {
-	var entries []json.RawMessage
-	if raw != nil && json.Unmarshal(raw, &entries) != nil {
-		p.fault("methods: must be a list, found %s", shortened(raw))
+// pathElement returns a key that the file chose as a part of a path: quoted unless it consists
+// of letters, digits, - and _.
+func pathElement(key string) string {
+	for _, r := range key {
+		if r != '_' && r != '-' && !(r >= '0' && r <= '9') && !(r >= 'a' && r <= 'z') && !(r >= 'A' && r <= 'Z') {
+			return quote(key)
+		}
 	}
-	if len(entries) > maxEntries {
-		p.fault("methods: must be at most %d, found %d; the others are left out", maxEntries, len(entries))
-		entries = entries[:maxEntries]
+	if key == "" || len(key) > 40 {
+		return quote(key)
 	}
-	for i, raw := range entries {
-		p.entry(i, raw)
+	return key
+}
+
+func (p *parser) readDefaults(v *node) {
+	if v == nil {
+		return
+	}
+	s := p.section("defaults")
+	own := p.readSettings(s, v, defaultKeys)
+	all := own.withDefaults(p.file.tiers[own.Tier])
+	if values := all.unordered(); values != "" {
+		s.warn("", v.line, "must hold min <= rate <= max, with the values of its tier", values, "")
+		all.Min, all.Max = nil, nil
+	}
+	p.file.defaults = all
+}
+
+// readSettings reads a tier or the defaults. It leaves out only the faulty keys, because entries
+// would mean something else without their tier or the defaults.
+func (p *parser) readSettings(s *section, v *node, known []string) Settings {
+	var found Settings
+	s.keys(v, known, func(key string, v *node) {
+		if key == "tier" {
+			found.Tier = p.readTier(s, v)
+			return
+		}
+		found.read(s, key, v)
+	})
+	if values := found.unordered(); values != "" {
+		s.warn("", v.line, "must hold min <= rate <= max", values, "")
+		found.Min, found.Max = nil, nil
+	}
+	return found
+}
+
+// readTier reads a reference to a tier; empty if it is faulty.
+func (p *parser) readTier(s *section, v *node) string {
+	name := s.text("tier", v)
+	if name == nil {
+		return ""
+	}
+	if _, ok := p.file.tiers[*name]; !ok {
+		names := slices.Sorted(maps.Keys(p.file.tiers))
+		hint := didYouMean(*name, names)
+		if len(names) == 0 {
+			hint = "the file has no tiers"
+		}
+		s.warn("tier", v.line, "must be a key of `tiers`", v.show(), hint)
+		return ""
+	}
+	return *name
+}
+
+func (p *parser) readMethods(v *node) {
+	if v == nil {
+		return
+	}
+	top := p.section("methods")
+	if v.kind != kindList {
+		top.warnType("", v, kindList)
+		return
+	}
+	for i, m := range v.members {
+		if i == maxEntries {
+			top.warn("", m.line, fmt.Sprintf("must have at most %d entries", maxEntries), strconv.Itoa(len(v.members)), "")
+			return
+		}
+		p.readEntry(i, m.value)
 	}
 }

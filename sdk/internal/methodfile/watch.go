@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// Watch follows a method file. Its content is compared, not its time of
-// change, which a copy may preserve and a quick second write may not alter. It
-// belongs to one goroutine at a time.
+// Watch follows a method file. It compares the content, not the time of change: a copy may
+// preserve the time, and a quick second write may not alter it. It must be used by one goroutine
+// at a time.
 type Watch struct {
 	Path   string
-	Strict bool // a file with faults is not taken
+	Strict bool // a file with faults is refused
 	Logf   func(format string, args ...any)
 	begun  bool
 	judged [sha256.Size]byte // the content parsed last
-	seen   [sha256.Size]byte // another content, seen once: perhaps still being written
-	fault  string            // why it could not be read or used, returned once
+	seen   [sha256.Size]byte // another content, read once: it may still be being written
+	fault  string            // the last error, which is returned only once
 }
 
-// Next returns the file when it is first read, and then once two reads agree that it has
-// changed; else nil. What is wrong is returned once, until a content is good again.
+// Next reads the file. It returns it at the first call, and later if it has changed and two
+// consecutive reads gave the same content; else nil. An error is returned once, until the
+// content is good again.
 func (w *Watch) Next() (file *File, err error) {
 	first := !w.begun
 	w.begun = true
@@ -47,7 +48,7 @@ func (w *Watch) Next() (file *File, err error) {
 	return file, err
 }
 
-// read reads a regular file: reading anything else may never end.
+// read refuses files that are not regular: reading a pipe may never end.
 func (w *Watch) read() ([]byte, error) {
 	info, err := os.Stat(w.Path)
 	if err != nil {

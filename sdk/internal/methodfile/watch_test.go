@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A path that is no regular file could be read for ever.
-func TestTheMethodFileIsAFile(t *testing.T) {
+// Reading a path that is not a regular file may never end.
+func TestWatch_NotRegularFile(t *testing.T) {
 	w := &Watch{Path: t.TempDir()}
 	if _, err := w.Next(); err == nil || !strings.Contains(err.Error(), "must be a regular file") {
 		t.Errorf("a directory: %v", err)

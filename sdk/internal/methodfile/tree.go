@@ -5,43 +5,45 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
-
-	"github.com/corehour/corehour/internal/configfile"
 )
 
-// kind is the type of a JSON value.
+// kind is the type of a JSON value, in the words that messages use.
 type kind string
 
 const (
 	kindObject kind = "an object"
-	kindArray  kind = "an array"
+	kindList   kind = "a list"
 	kindString kind = "a string"
 	kindNumber kind = "a number"
 	kindBool   kind = "true or false"
 	kindNull   kind = "null"
 )
 
-// node is a JSON value that knows its line. The standard decoder's own trees
-// forget lines and silently drop what an object says twice.
+// node is a JSON value with the line that it starts in. Unlike a decoded map it keeps
+// duplicate keys.
 type node struct {
 	kind    kind
 	line    int
-	text    string // of a string or a number
+	text    string  // of a string; of a number as it is written
+	number  float64 // of a number; infinite if it exceeds the range of float64
 	truth   bool
-	members []member // of an object or an array
+	members []member
 }
 
+// member is a key of an object and its value, or an item of a list.
 type member struct {
-	name  string // "" in an array
+	key   string // empty in a list
+	line  int    // of the key
 	value *node
 }
 
-// show is the value as it is printed in a warning.
+// show returns the value as messages print it.
 func (n *node) show() string {
 	switch n.kind {
 	case kindString:
-		return configfile.Quote(n.text)
+		return quote(n.text)
 	case kindNumber:
 		if len(n.text) > 40 {
 			return n.text[:40] + "..."
@@ -54,9 +56,10 @@ func (n *node) show() string {
 	}
 }
 
+// maxDepth bounds how deep lists and objects are nested.
 const maxDepth = 16
 
-// readTree reads exactly one JSON value.
+// readTree reads a file that consists of one JSON object.
 func readTree(data []byte) (*node, error) {
 	if bytes.HasPrefix(data, []byte("\xEF\xBB\xBF")) {
 		return nil, errors.New("1:1: must not start with a byte order mark: save the file as plain UTF-8")
@@ -69,46 +72,52 @@ func readTree(data []byte) (*node, error) {
 			return nil, fmt.Errorf("%s: must be UTF-8, found the byte 0x%02x", position(data, at), data[at])
 		}
 	}
-	// The tokens below are more lenient than the grammar, so it is checked first.
+	// The decoder's tokens are more lenient than the grammar, so the grammar is checked first.
 	var all json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, syntaxError(data, err)
 	}
 	t := &treeReader{decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
 	t.decoder.UseNumber()
-	return t.value(0)
+	root, err := t.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if root.kind != kindObject {
+		return nil, fmt.Errorf("must hold a JSON object, found %s", root.kind)
+	}
+	return root, nil
 }
 
-// syntaxError gives a fault of the grammar its place.
+// syntaxError adds the position to a syntax error of package json.
 func syntaxError(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
 		return err
 	}
-	at := int(syntax.Offset) // bytes read, the offending one included
+	at := int(syntax.Offset) // bytes read, including the offending one
 	if at < len(data) || syntax.Error() != "unexpected end of JSON input" {
 		at--
 	}
 	return fmt.Errorf("%s: not JSON: %w", position(data, max(at, 0)), err)
 }
 
-// position is a place in the file as editors count it.
-func position(data []byte, at int) string {
-	before := data[:min(at, len(data))]
+// position returns line:column of an offset, as editors count them.
+func position(data []byte, offset int) string {
+	before := data[:min(offset, len(data))]
 	line := 1 + bytes.Count(before, []byte{'\n'})
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 	return fmt.Sprintf("%d:%d", line, column)
 }
 
-// treeReader builds nodes from tokens.
+// treeReader builds nodes from JSON tokens.
 type treeReader struct {
 	decoder *json.Decoder
 	data    []byte
-	line    int // where counted is
-	counted int
+	line    int // of the end of the last token
+	counted int // bytes of data whose lines are in line
 }
 
-// token reads the next token and notes the line it ends in.
 func (t *treeReader) token() (json.Token, error) {
 	token, err := t.decoder.Token()
 	if err != nil {
@@ -131,6 +140,7 @@ func (t *treeReader) value(depth int) (*node, error) {
 		n.kind, n.text = kindString, token
 	case json.Number:
 		n.kind, n.text = kindNumber, token.String()
+		n.number, _ = strconv.ParseFloat(n.text, 64) // infinite with an error
 	case bool:
 		n.kind, n.truth = kindBool, token
 	case nil:
@@ -139,7 +149,7 @@ func (t *treeReader) value(depth int) (*node, error) {
 		if depth == maxDepth {
 			return nil, fmt.Errorf("line %d: must not be nested deeper than %d levels", t.line, maxDepth)
 		}
-		n.kind = kindArray
+		n.kind = kindList
 		if token == '{' {
 			n.kind = kindObject
 		}
@@ -148,17 +158,18 @@ func (t *treeReader) value(depth int) (*node, error) {
 	return n, nil
 }
 
-// members reads what is in an object or an array, and its end.
+// members reads the members of an object or a list, and its end.
 func (t *treeReader) members(n *node, depth int) error {
 	for t.decoder.More() {
 		var m member
 		if n.kind == kindObject {
-			name, err := t.token()
+			key, err := t.token()
 			if err != nil {
 				return err
 			}
-			m.name = name.(string)
+			m.key = key.(string)
 		}
+		m.line = t.line
 		var err error
 		if m.value, err = t.value(depth + 1); err != nil {
 			return err
