@@ -47,7 +47,7 @@ func addSpan(t testing.TB, spans ptrace.SpanSlice, wall time.Duration, attrs map
 	return span
 }
 
-func TestConvertEveryKind(t *testing.T) {
+func TestConverter_EveryKind(t *testing.T) {
 	td, spans := request(5)
 	name := "shop/cart.(*Cart).Total"
 	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrFunction: name, AttrP: 0.1, AttrCPUP: 0.5, AttrCPUTime: 60,
@@ -115,7 +115,7 @@ func TestConvertEveryKind(t *testing.T) {
 
 // However many names senders make up, so many are remembered and no more, and what
 // is not remembered means the same.
-func TestRememberedNamesAreBounded(t *testing.T) {
+func TestConverter_RememberedNamesBounded(t *testing.T) {
 	c := NewConverter()
 	for request := range 3 {
 		td := ptrace.NewTraces()
@@ -139,7 +139,7 @@ func TestRememberedNamesAreBounded(t *testing.T) {
 
 // Memory that is used again shows nothing of the rows it had, nor of spans that gave
 // no row, and there is never more of it than was allowed.
-func TestRecycledRowsAreNew(t *testing.T) {
+func TestConverter_RecycledRowsCleared(t *testing.T) {
 	c, fresh := NewConverter(), NewConverter()
 	c.ReuseRows(100)
 	for round := range 20 {
@@ -171,7 +171,7 @@ func TestRecycledRowsAreNew(t *testing.T) {
 	}
 }
 
-func TestConvertForeignSpans(t *testing.T) {
+func TestConverter_ForeignSpans(t *testing.T) {
 	td, spans := request(0)
 	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrP: 0.25, AttrWeightBasis: BasisThreshold})
 	c := NewConverter()
@@ -186,7 +186,7 @@ func TestConvertForeignSpans(t *testing.T) {
 	}
 }
 
-func TestProcessesThatCannotBeToldApartShareNoItem(t *testing.T) {
+func TestConverter_IncompleteIdentity(t *testing.T) {
 	for _, missing := range []string{ResourceInstance, ResourceProcessStart} {
 		td, spans := request(5)
 		addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrP: 1.0})
@@ -200,7 +200,7 @@ func TestProcessesThatCannotBeToldApartShareNoItem(t *testing.T) {
 	}
 }
 
-func TestConvertPrices(t *testing.T) {
+func TestConverter_Prices(t *testing.T) {
 	td, spans := request(1)
 	addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0})
 	addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0, AttrPrice: 0.5, AttrPriceSource: "span"})
@@ -215,7 +215,7 @@ func TestConvertPrices(t *testing.T) {
 	}
 }
 
-func TestConvertRefusesWhatCannotBeTrue(t *testing.T) {
+func TestConverter_InvalidSpans(t *testing.T) {
 	nan := math.NaN()
 	for name, attrs := range map[string]map[string]any{
 		"no p":               {AttrKind: KindCall},
@@ -269,7 +269,7 @@ func TestReadOT(t *testing.T) {
 	}
 }
 
-func TestSetThresholdKeepsOtherMembers(t *testing.T) {
+func TestSetThreshold_KeepsOtherMembers(t *testing.T) {
 	span := ptrace.NewSpan()
 	span.TraceState().FromRaw("vendor=x,ot=th:8;rv:fffffffffffff0;ab:cd")
 	SetThreshold(span, ThresholdOf(0.25), nil)
@@ -286,7 +286,7 @@ func TestSetThresholdKeepsOtherMembers(t *testing.T) {
 	}
 }
 
-func FuzzConvert(f *testing.F) {
+func FuzzConverter_Items(f *testing.F) {
 	td, spans := request(3)
 	addSpan(f, spans, 10, map[string]any{AttrKind: KindCall, AttrP: 0.5, AttrCPUP: 0.5, AttrCPUTime: 3})
 	addSpan(f, spans, 10, map[string]any{AttrKind: KindAggregate, AttrP: 0.5, AttrMeasured: 3, AttrWallSum: 3, AttrWallBins: []any{1}, AttrWallCounts: []any{3.0}})

@@ -50,7 +50,7 @@ func TestParseFunction(t *testing.T) {
 }
 
 // The normal form of a caller must be what the rows of that method say.
-func TestFullIsStable(t *testing.T) {
+func TestFunction_FullReparses(t *testing.T) {
 	for _, name := range []string{"shop/cart.(*Cart).Total", "shop/cart.Total", "com.shop.Cart.total", "shop.cart.Cart.total", "total", "main.(*T).M"} {
 		full := ParseFunction(name).Full()
 		if again := ParseFunction(full).Full(); again != full {

@@ -96,7 +96,7 @@ func sameEstimates(t *testing.T, what string, got, want estimates) {
 	}
 }
 
-func TestSumConservesEstimates(t *testing.T) {
+func TestSum_ConservesEstimates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		rows := make([]Row, 1+r.IntN(40))
@@ -116,7 +116,7 @@ func TestSumConservesEstimates(t *testing.T) {
 	}
 }
 
-func TestSumKeepsEqualProbabilitiesExactly(t *testing.T) {
+func TestSum_EqualProbabilities(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		p, cpuP := r.Float64(), r.Float64()
@@ -140,7 +140,7 @@ func TestSumKeepsEqualProbabilitiesExactly(t *testing.T) {
 	}
 }
 
-func TestSumOfOneIsThatRow(t *testing.T) {
+func TestSum_SingleRow(t *testing.T) {
 	row := Row{Kind: KindCall, Class: "c", Method: "m", Caller: "x", StartNS: 1, EndNS: 8, Measured: 1, WallNS: 7, WallMaxNS: 7,
 		CPUMeasured: 1, CPUNS: 5, CPUMaxNS: 5, P: 0.3, CPUP: 0.7, CPUState: CPUExact, Errors: 1}
 	got := sumOf(row)
@@ -153,7 +153,7 @@ func TestSumOfOneIsThatRow(t *testing.T) {
 	}
 }
 
-func TestHistogramAccuracy(t *testing.T) {
+func TestHistogram_Accuracy(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 100000 {
 		x := math.Exp(r.Float64() * math.Log(9e18))
@@ -180,7 +180,7 @@ func TestEventDay(t *testing.T) {
 }
 
 // What a histogram has from a value on is right to the width of a bin.
-func TestHistogramFrom(t *testing.T) {
+func TestHistogram_From(t *testing.T) {
 	var h Histogram
 	for x := 1.0; x <= 10_000; x++ {
 		h.addToBin(BinOf(x), 1)
@@ -199,7 +199,7 @@ func TestHistogramFrom(t *testing.T) {
 }
 
 // Sums of the largest rows that can be are rows that can be.
-func TestSumsStayWithinLimits(t *testing.T) {
+func TestSum_LargestRows(t *testing.T) {
 	for _, p := range []float64{1, 0.3, LeastP, MostP, -MostP} {
 		for _, kind := range []string{KindAggregate, KindProcess} {
 			var s Sum
@@ -226,7 +226,7 @@ func TestSumsStayWithinLimits(t *testing.T) {
 }
 
 // A sum says that a caller has just switched the method on if all of its rows do.
-func TestSumOfActivated(t *testing.T) {
+func TestSum_Activated(t *testing.T) {
 	first, later := Row{Kind: KindCounts, Calls: 1, Activated: true}, Row{Kind: KindCounts, Calls: 1}
 	for _, c := range []struct {
 		rows []Row
@@ -240,7 +240,7 @@ func TestSumOfActivated(t *testing.T) {
 
 // A sum of processes keeps what the last row says of its probes, and what the SDK took if all rows
 // with CPU time say it: at most that time, however it is bracketed.
-func TestSumOfProcessesKeepsProbes(t *testing.T) {
+func TestSum_ProcessProbes(t *testing.T) {
 	beat := func(end, cpu int64, stats ...Stat) Row {
 		return Row{Kind: KindProcess, StartNS: end - 10, EndNS: end, P: 1, CPUP: 1, CPUMeasured: min(1, cpu), CPUNS: cpu, Process: &ProcessStats{Stats: stats}}
 	}

@@ -75,7 +75,7 @@ func (r *rig) postZipped(body []byte) (status int, header http.Header, answer st
 
 // A few kilobytes that would take more than a gigabyte are refused before they are decoded, and
 // take nothing from the requests that follow.
-func TestRequestThatWouldTakeGigabytesIsRefused(t *testing.T) {
+func TestAdmission_TooLargeRefused(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	bomb := zipped(t, emptyResources(10_000_000))
 	require.Less(t, len(bomb), 64<<10)
@@ -110,7 +110,7 @@ func TestRequestThatWouldTakeGigabytesIsRefused(t *testing.T) {
 
 // Bodies that never end hold at most their sender's half, so that requests over the other
 // protocol, or of other senders, pass.
-func TestHalfSentBodiesLeaveRoom(t *testing.T) {
+func TestAdmission_HalfSentBodiesReserveNothing(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 16 }), nil)
 	half := zipped(t, make([]byte, 6<<20))
 	half = half[:len(half)-64]
@@ -140,7 +140,7 @@ func TestHalfSentBodiesLeaveRoom(t *testing.T) {
 
 // Requests that fit one by one, but not all at once, take turns: each is served, at the latest when
 // its sender tries again, and afterwards nothing is taken.
-func TestManyLargeRequestsTakeTurns(t *testing.T) {
+func TestAdmission_LargeRequestsQueue(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 64 }), nil)
 	conn, body := r.dial(), emptyResources(100_000) // 25 MiB by the estimate
 	zip := zipped(t, body)
@@ -169,7 +169,7 @@ func TestManyLargeRequestsTakeTurns(t *testing.T) {
 }
 
 // A request that finds no room is answered so that its sender tries again.
-func TestBusyIsTriedAgain(t *testing.T) {
+func TestAdmission_BusyIsRetryable(t *testing.T) {
 	block, entered := make(chan struct{}), make(chan struct{}, 1)
 	next := consume(func(ptrace.Traces) error {
 		select {
@@ -195,7 +195,7 @@ func TestBusyIsTriedAgain(t *testing.T) {
 }
 
 // Middlewares of the configuration stay, in front of the gate.
-func TestMiddlewaresOfTheConfigurationStay(t *testing.T) {
+func TestGated_KeepsConfiguredMiddlewares(t *testing.T) {
 	id := component.MustNewID("mine")
 	mine := &middleware{}
 	config := testConfig(func(c *Config) {

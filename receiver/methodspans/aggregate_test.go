@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-func TestAggregates(t *testing.T) {
+func TestNormalizer_Aggregates(t *testing.T) {
 	noCPU := map[string]any{
 		methodspan.AttrCPUSum: nil, methodspan.AttrCPUSquares: nil, methodspan.AttrCPUMax: nil, methodspan.AttrCPUBins: nil,
 		methodspan.AttrCPUCounts: nil, methodspan.AttrCPUMeasured: nil, methodspan.AttrCPUP: nil, methodspan.AttrCPUState: methodspan.CPUUntrusted,

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-func TestUnknownKindPasses(t *testing.T) {
+func TestNormalizer_UnknownKindPasses(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	for _, value := range []any{"stack", 7} {
 		sent := batch("a", 0, func(spans ptrace.SpanSlice) {
@@ -36,7 +36,7 @@ func TestUnknownKindPasses(t *testing.T) {
 
 // pcommon.Map makes no two attributes of one name; a wire may carry them. The
 // first counts, here and for later readers of the span.
-func TestDuplicateAttributes(t *testing.T) {
+func TestNormalizer_DuplicateAttributes(t *testing.T) {
 	td := batch("a", 1, func(spans ptrace.SpanSlice) {
 		addCall(spans).Attributes().PutDouble("corehour.cpu.q", math.NaN())
 	})
@@ -61,7 +61,7 @@ func TestDuplicateAttributes(t *testing.T) {
 }
 
 // A text of a resource or a scope is in every row, so it must be writable too.
-func TestSharedTextsAreRepaired(t *testing.T) {
+func TestNormalizer_RepairsSharedTexts(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
 	td.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceVersion, "1\xff")
@@ -75,7 +75,7 @@ func TestSharedTextsAreRepaired(t *testing.T) {
 
 // Texts of any length are in every row and in every table that knows processes, so
 // they are cut, and different ones stay different.
-func TestLongTextsOfResources(t *testing.T) {
+func TestNormalizer_LongResourceTexts(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	long := strings.Repeat("é", 1<<17)
 	names := map[string]bool{}
@@ -99,7 +99,7 @@ func TestLongTextsOfResources(t *testing.T) {
 }
 
 // No length that is allowed is too short for the hash.
-func TestShortenedToTheLeastLength(t *testing.T) {
+func TestShortened_MinimumLength(t *testing.T) {
 	limits := testConfig(nil).Limits
 	for limits.MaxNameLength = 1; limits.Validate() != nil; limits.MaxNameLength++ {
 	}

@@ -43,7 +43,7 @@ func spanOf(spans ptrace.SpanSlice, trace, id, parent byte, name, state string) 
 
 // A span without a threshold has the probability of its nearest ancestor that says one, also where
 // that is another process's and came before.
-func TestInheritedProbability(t *testing.T) {
+func TestProbabilityOf_Inherited(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.AssumedRate = 0.2 }), nil)
 	got := stamped(r.receive(foreign("web", func(spans ptrace.SpanSlice) {
 		spanOf(spans, 1, 1, 0, "root", "ot=th:8")
@@ -74,7 +74,7 @@ func TestInheritedProbability(t *testing.T) {
 }
 
 // The trace state before th: p stands for 2^-p, and r must be as large.
-func TestLegacyProbability(t *testing.T) {
+func TestProbabilityOf_Legacy(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.AssumedRate = 0.2 }), nil)
 	got := stamped(r.receive(foreign("web", func(spans ptrace.SpanSlice) {
 		for i, state := range []string{"ot=p:2;r:5", "ot=r:2;p:2", "ot=p:0;r:0", "ot=p:1", "ot=p:63;r:3", "ot=p:3;r:2", "ot=p:64;r:2", "ot=p:x", "ot=r:4", "ot=th:8;p:3;r:4"} {
@@ -91,7 +91,7 @@ func TestLegacyProbability(t *testing.T) {
 }
 
 // Traces that a ratio sampler of Go kept tell its ratio from the 50th on, in the service behind it, too.
-func TestEstimatedProbability(t *testing.T) {
+func TestProbabilityOf_Estimated(t *testing.T) {
 	const ratio = 0.125
 	r := start(t, testConfig(func(c *Config) { c.AssumedRates = map[string]float64{"served": 0.2} }), nil)
 	ids := keptBy(sdktrace.TraceIDRatioBased(ratio), randomIDs(rand.New(rand.NewPCG(22, 4)), 8000))
@@ -119,7 +119,7 @@ func TestEstimatedProbability(t *testing.T) {
 
 // Until a process has asked for rates it keeps all traces, and those that the served rate cannot
 // have kept show that.
-func TestProcessThatHasNotAskedYet(t *testing.T) {
+func TestProbabilityOf_UnpolledProcess(t *testing.T) {
 	const ratio = 0.25
 	server := &servedOperations{rates: map[string]float64{"GET /cart": ratio}}
 	r := startWith(t, testConfig(func(c *Config) { c.ServedRates = &ratesID }), nil,
@@ -155,7 +155,7 @@ func low(id pcommon.TraceID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 
 // A few children that leave before their root have the ratio that the service's other traces show.
 // Where nothing says of many traces what kept them, these speak for themselves.
-func TestEstimateOfEarlyChildren(t *testing.T) {
+func TestProbabilityOf_ChildrenBeforeRoot(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	random := rand.New(rand.NewPCG(22, 5))
 	send := func(parent byte, state string, kept bool) probabilityOf {

@@ -133,7 +133,7 @@ func BenchmarkCounts(b *testing.B) {
 }
 
 // An ordinary measurement must cost no allocation here.
-func TestMeasurementsDoNotAllocate(t *testing.T) {
+func TestNormalizer_MeasurementsDoNotAllocate(t *testing.T) {
 	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	td := benchCalls()
 	normalize := func() {

@@ -16,7 +16,7 @@ import (
 )
 
 // What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
-func TestBoundsAreDocumented(t *testing.T) {
+func TestBounds_Documented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)
 	var list struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-func TestCalls(t *testing.T) {
+func TestNormalizer_Calls(t *testing.T) {
 	long := strings.Repeat("x", 513)
 	noCPU := map[string]any{methodspan.AttrCPUTime: nil, methodspan.AttrCPUState: methodspan.CPUUntrusted}
 	runFaultCases(t, addCall, []faultCase{

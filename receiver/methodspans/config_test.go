@@ -24,7 +24,7 @@ func load(t *testing.T, text string) (*Config, error) {
 	return config, confmap.Validate(config)
 }
 
-func TestDefaults(t *testing.T) {
+func TestConfig_Defaults(t *testing.T) {
 	config, err := load(t, "protocols: {grpc: , http: }")
 	require.NoError(t, err)
 	assert.Equal(t, "localhost:4317", config.Protocols.GRPC.Get().NetAddr.Endpoint)
@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	assert.False(t, config.Protocols.GRPC.HasValue(), "as in the stock receiver, only what is named listens")
 }
 
-func TestInvalidConfig(t *testing.T) {
+func TestConfig_Invalid(t *testing.T) {
 	for _, c := range []struct {
 		name, yaml string
 		want       []string // one per fault
@@ -95,6 +95,6 @@ func TestInvalidConfig(t *testing.T) {
 	}
 }
 
-func TestConfigStruct(t *testing.T) {
+func TestConfig_Struct(t *testing.T) {
 	require.NoError(t, componenttest.CheckConfigStruct(createDefaultConfig()))
 }

@@ -25,7 +25,7 @@ func itemsOf(td ptrace.Traces) (ids []string) {
 
 // Somebody has sent the numbers of a process before it does. Its batches pass, are stored under
 // ids of their own, and their repeats are recognised by these.
-func TestForgedNumbersDropNothing(t *testing.T) {
+func TestBatchConflict_ForgedNumbers(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	forged, stored := map[string]bool{}, map[string]bool{}
 	for seq := range int64(20) {
@@ -57,7 +57,7 @@ func TestForgedNumbersDropNothing(t *testing.T) {
 }
 
 // Both come in one request.
-func TestConflictWithinARequest(t *testing.T) {
+func TestBatchConflict_WithinRequest(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := batch("a", 1, func(spans ptrace.SpanSlice) { addCounts(spans, "a.b", 1) })
 	addBatch(td, "a", 1, func(spans ptrace.SpanSlice) { addCounts(spans, "a.b", 2).SetSpanID(pcommon.SpanID{7}) })
@@ -71,7 +71,7 @@ func TestConflictWithinARequest(t *testing.T) {
 }
 
 // The receiver of a gateway sees what an agent's sampler has left, which may be less the next time.
-func TestDigestIsThatOfTheFirstReceiver(t *testing.T) {
+func TestBatchDigest_KeptFromFirstReceiver(t *testing.T) {
 	agent, gateway := start(t, testConfig(nil), nil), start(t, testConfig(nil), nil)
 	send := func(keep int) {
 		td := agent.receive(batch("a", 1, func(spans ptrace.SpanSlice) {
@@ -91,7 +91,7 @@ func TestDigestIsThatOfTheFirstReceiver(t *testing.T) {
 }
 
 // Two processes with one instance and start are two by their random ids, at every receiver alike.
-func TestProcessIDsTellProcessesApart(t *testing.T) {
+func TestProcessID_DistinguishesProcesses(t *testing.T) {
 	first, second := start(t, testConfig(nil), nil), start(t, testConfig(nil), nil)
 	of := func(r *rig, td ptrace.Traces) ptrace.Traces { return r.receive(td) }
 	process := func(id string) ptrace.Traces {
@@ -118,7 +118,7 @@ func TestProcessIDsTellProcessesApart(t *testing.T) {
 }
 
 // A flood of processes pushes out its own numbers, and the repeats of others are recognised.
-func TestFloodOfProcessesForgetsItsOwn(t *testing.T) {
+func TestBatches_FloodEvictsOwnProcesses(t *testing.T) {
 	b := newBatches(100, 8)
 	accept := func(sender, instance string) (repeats int64) {
 		var t requestCounts

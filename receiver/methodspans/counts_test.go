@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-func TestCounts(t *testing.T) {
+func TestNormalizer_Counts(t *testing.T) {
 	cases := []struct {
 		name   string
 		pairs  []any
@@ -76,7 +76,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-func TestExpandedSpans(t *testing.T) {
+func TestCounts_ExpandedSpans(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	spans := spansOf(r.receive(batch("a", 1, func(spans ptrace.SpanSlice) {
 		addCounts(spans, "a.b", 3, "c.d", 4).Attributes().PutBool(methodspan.AttrActivated, true)
@@ -101,7 +101,7 @@ func TestExpandedSpans(t *testing.T) {
 
 // Counts that a receiver like this one has expanded before pass once more as
 // they are.
-func TestCountsExpandedBefore(t *testing.T) {
+func TestCounts_ExpandedUpstream(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		spoil  func(ptrace.Span)
@@ -140,7 +140,7 @@ func TestCountsExpandedBefore(t *testing.T) {
 
 // However many entries a sender puts into counts, the spans they become are
 // bounded, and no call is lost.
-func TestCountsBeyondTheBound(t *testing.T) {
+func TestCounts_NamesBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxMethods = 10 }), nil)
 	var pairs []any
 	for i := range 1000 {
@@ -164,7 +164,7 @@ func TestCountsBeyondTheBound(t *testing.T) {
 	assert.Equal(t, methodspan.Overflow, name.Str())
 }
 
-func TestNothingLeftIsNotForwarded(t *testing.T) {
+func TestIntake_EmptyRequestNotForwarded(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	got := r.receive(batch("a", 1, func(spans ptrace.SpanSlice) { put(methodspan.AttrCountsCalls, nil)(addCounts(spans)) }))
 	assert.Zero(t, got.ResourceSpans().Len())

@@ -56,7 +56,7 @@ func counts(instance string, seq int64) ptrace.Traces {
 	return batch(instance, seq, func(spans ptrace.SpanSlice) { addCounts(spans, "a.b", 1) })
 }
 
-func TestResendIsDropped(t *testing.T) {
+func TestDuplicates_ResendDropped(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	require.NoError(t, r.export(counts("a", 1)))
 	require.NoError(t, r.export(counts("a", 1)), "the sender must hear that it arrived")
@@ -67,7 +67,7 @@ func TestResendIsDropped(t *testing.T) {
 	assert.Equal(t, map[string]int64{"counts": 3}, r.counted("received"))
 }
 
-func TestResendAfterAFailurePasses(t *testing.T) {
+func TestDuplicates_ResendAfterFailurePasses(t *testing.T) {
 	for _, failure := range []error{errDown, consumererror.NewPermanent(errDown)} {
 		answers := []error{failure, nil}
 		passed := 0
@@ -86,7 +86,7 @@ func TestResendAfterAFailurePasses(t *testing.T) {
 }
 
 // A request may carry several batches, some of them known.
-func TestMergedRequests(t *testing.T) {
+func TestDuplicates_MergedRequests(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	require.NoError(t, r.export(counts("a", 1)))
 	td := counts("a", 2)
@@ -102,7 +102,7 @@ func TestMergedRequests(t *testing.T) {
 
 // Without instance or process start a number may be another process's: its
 // batch is kept, even if that means counting a resend twice.
-func TestIncompleteIdentityIsNotDeduplicated(t *testing.T) {
+func TestDuplicates_IncompleteIdentityPasses(t *testing.T) {
 	for _, missing := range []string{methodspan.ResourceInstance, methodspan.ResourceProcessStart} {
 		r := start(t, testConfig(nil), nil)
 		for range 2 {
@@ -115,7 +115,7 @@ func TestIncompleteIdentityIsNotDeduplicated(t *testing.T) {
 	}
 }
 
-func TestUnnumberedBatchesPass(t *testing.T) {
+func TestDuplicates_UnnumberedPass(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	for range 2 {
 		require.NoError(t, r.export(counts("a", 0)))
@@ -124,7 +124,7 @@ func TestUnnumberedBatchesPass(t *testing.T) {
 	assert.Equal(t, []string{"passed batch_unnumbered x2"}, r.faults())
 }
 
-func TestRepeatWaitsForTheOutcome(t *testing.T) {
+func TestDuplicates_WaitForOutcome(t *testing.T) {
 	for name, outcome := range map[string]error{"accepted": nil, "refused": errDown} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestRepeatWaitsForTheOutcome(t *testing.T) {
 	}
 }
 
-func TestWaitIsBoundedByTheContext(t *testing.T) {
+func TestDuplicates_WaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		in := testIntake(t, testConfig(nil), g)
@@ -175,7 +175,7 @@ func TestWaitIsBoundedByTheContext(t *testing.T) {
 
 // Two requests carry the same batches in opposite order. Were numbers claimed
 // one by one, each would wait for the other.
-func TestMergedRequestsDoNotWaitForEachOther(t *testing.T) {
+func TestDuplicates_MergedRequestsDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		in := testIntake(t, testConfig(nil), g)
@@ -201,7 +201,7 @@ func TestMergedRequestsDoNotWaitForEachOther(t *testing.T) {
 }
 
 // A pipeline that panics must not leave its batches in flight for ever.
-func TestPanicReleasesTheBatch(t *testing.T) {
+func TestDuplicates_PanicReleasesBatch(t *testing.T) {
 	calls := 0
 	in := testIntake(t, testConfig(nil), consume(func(ptrace.Traces) error {
 		calls++
@@ -218,7 +218,7 @@ func TestPanicReleasesTheBatch(t *testing.T) {
 // Many senders send the same batches at once, again after failures and again
 // after success, while the pipeline fails at random: it must accept every batch
 // exactly once.
-func TestConcurrentRepeatsAreAcceptedOnce(t *testing.T) {
+func TestDuplicates_ConcurrentAcceptedOnce(t *testing.T) {
 	const senders, processes, batches = 8, 3, 40
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(1, 2))
@@ -271,7 +271,7 @@ func TestConcurrentRepeatsAreAcceptedOnce(t *testing.T) {
 	assert.Empty(t, r.counted("table_size")["batches"], "nothing stays in flight")
 }
 
-func TestInstancesAreBounded(t *testing.T) {
+func TestBatches_InstancesBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxInstances = 2 }), nil)
 	for _, instance := range []string{"a", "b", "a", "c"} { // a is used again before c comes: b goes
 		require.NoError(t, r.export(counts(instance, 1)))
@@ -284,7 +284,7 @@ func TestInstancesAreBounded(t *testing.T) {
 	assert.Equal(t, map[string]int64{"": 2}, r.counted("duplicates"), "b is not: what is forgotten passes")
 }
 
-func TestRememberedBatchesAreBounded(t *testing.T) {
+func TestBatches_RememberedBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.RememberedBatches = 3 }), nil)
 	for _, seq := range []int64{1, 2, 3, 4} {
 		require.NoError(t, r.export(counts("a", seq)))
@@ -296,7 +296,7 @@ func TestRememberedBatchesAreBounded(t *testing.T) {
 	assert.Equal(t, map[string]int64{"batches": 1}, r.counted("overflow"))
 }
 
-func TestWindowEndsWithTheLargestNumber(t *testing.T) {
+func TestSequenceWindow_LargestNumber(t *testing.T) {
 	w := newSequenceWindow(1024)
 	for _, n := range []int64{1, math.MaxInt64, math.MaxInt64 - 100, 2, math.MaxInt64 - 1} {
 		w.remember(n, 7)
@@ -308,7 +308,7 @@ func TestWindowEndsWithTheLargestNumber(t *testing.T) {
 }
 
 // The window agrees with a set of all numbers, as far back as it says it does.
-func TestWindow(t *testing.T) {
+func TestSequenceWindow_EqualsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int{1, 2, 3, 63, 64, 65, 100, 1024} {
 		w := newSequenceWindow(size)

@@ -37,7 +37,7 @@ func addForeign(spans ptrace.SpanSlice, id, parent byte) ptrace.Span {
 	return span
 }
 
-func TestForeignProbability(t *testing.T) {
+func TestForeign_Probability(t *testing.T) {
 	cases := []struct {
 		name, state string
 		p           float64
@@ -75,7 +75,7 @@ func TestForeignProbability(t *testing.T) {
 	}
 }
 
-func TestAssumedRateOfAService(t *testing.T) {
+func TestForeign_AssumedRates(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) {
 		c.AssumedRate = 0.2
 		c.AssumedRates = map[string]float64{"web": 0.01}
@@ -90,7 +90,7 @@ func TestAssumedRateOfAService(t *testing.T) {
 	assert.Equal(t, []float64{0.01, 0.2}, rates)
 }
 
-func TestForeignModes(t *testing.T) {
+func TestForeign_Modes(t *testing.T) {
 	send := func(spans ptrace.SpanSlice) {
 		addForeign(spans, 1, 0)                                                                     // io.shop.web.GET /cart
 		addForeign(spans, 2, 0).Attributes().PutStr(methodspan.AttrFunction, "com.shop.Cart.total") // by code.function.name
@@ -139,7 +139,7 @@ func TestForeignModes(t *testing.T) {
 	}
 }
 
-func TestForeignCallers(t *testing.T) {
+func TestForeign_Callers(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := foreign("web", func(spans ptrace.SpanSlice) {
 		addForeign(spans, 5, 3).SetName("child before its parent")
@@ -181,7 +181,7 @@ func TestForeignCallers(t *testing.T) {
 	}, callers)
 }
 
-func TestForeignFaults(t *testing.T) {
+func TestForeign_Faults(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		spoil    func(ptrace.Span)
@@ -226,7 +226,7 @@ func TestForeignFaults(t *testing.T) {
 }
 
 // Span names with an id in them are endless; what they cost is not.
-func TestForeignNamesAreBounded(t *testing.T) {
+func TestForeign_NamesBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxMethods = 3 }), nil)
 	got := r.receive(foreign("web", func(spans ptrace.SpanSlice) {
 		for i := range byte(20) {
@@ -248,7 +248,7 @@ func TestForeignNamesAreBounded(t *testing.T) {
 
 // What this receiver stamped, or one before it in a chain of collectors, is not
 // stamped again; what a sampler in between has thinned is composed.
-func TestForeignSpansStampedBefore(t *testing.T) {
+func TestForeign_StampedUpstream(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	once := r.receive(foreign("web", func(spans ptrace.SpanSlice) {
 		addForeign(spans, 1, 0).TraceState().FromRaw("ot=th:8;rv:ffffffffffffff")

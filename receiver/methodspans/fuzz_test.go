@@ -251,7 +251,7 @@ func (t *requestCounts) faultNames() (names []string) {
 	return names
 }
 
-func TestNormalizationProperties(t *testing.T) {
+func TestNormalizer_Properties(t *testing.T) {
 	reasons := map[string]bool{}
 	for seed := range uint64(4000) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -20,7 +20,7 @@ import (
 )
 
 // What tells processes apart is used, the narrowest first; what several may share says so.
-func TestInstanceOfProcesses(t *testing.T) {
+func TestInstanceOf_Resources(t *testing.T) {
 	connection, address := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 40123}, &net.IPAddr{IP: net.IPv4(10, 0, 0, 7)}
 	for _, c := range []struct {
 		resource map[string]any
@@ -71,7 +71,7 @@ func sentBy(t *testing.T, resource map[string]any) ptrace.Traces {
 
 // Two processes that say nothing of themselves are distinguished by their connections; what a
 // process says, or a collector before this one, stays.
-func TestInstanceOfConnections(t *testing.T) {
+func TestInstanceOf_Connections(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	other, err := grpc.NewClient(r.grpcAddr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)

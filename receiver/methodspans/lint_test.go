@@ -144,7 +144,7 @@ func checkLint(t *testing.T, td ptrace.Traces) {
 	}
 }
 
-func TestLintFindsWhatTheReceiverCounts(t *testing.T) {
+func TestLint_FindsAllCountedFaults(t *testing.T) {
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		data := make([]byte, 20+random.IntN(300))
@@ -170,7 +170,7 @@ func FuzzLint(f *testing.F) {
 }
 
 // Every fault says what is wanted, and where if that does not follow from the span.
-func TestExplanations(t *testing.T) {
+func TestExplanations_Complete(t *testing.T) {
 	elsewhere := []faultReason{textTooLong, attributeMisplaced, valueInvalid, attributeDuplicate, notUTF8}
 	computed := []faultReason{textTooLong, attributeMisplaced, valueInvalid, timeReversed, timeInFuture, cpuExceedsWall}
 	for r := range reasonCount {

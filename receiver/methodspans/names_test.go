@@ -23,7 +23,7 @@ func admit(n *names, service, name string, t *requestCounts) bool {
 	return s.methods.admit(n.hash(name), n.maxNames)
 }
 
-func TestNamesKeepTheirPlaceWhileTheyAreUsed(t *testing.T) {
+func TestNames_UsedNamesStay(t *testing.T) {
 	c := newClock()
 	n := newNames(10, 3, c.now)
 	var tl requestCounts
@@ -47,7 +47,7 @@ func TestNamesKeepTheirPlaceWhileTheyAreUsed(t *testing.T) {
 	assert.EqualValues(t, 1, sizes[tableMethods])
 }
 
-func TestNamesSeenAgainTakeOnePlace(t *testing.T) {
+func TestNames_RepeatedNameCountsOnce(t *testing.T) {
 	c := newClock()
 	n := newNames(10, 4, c.now)
 	var tl requestCounts
@@ -63,7 +63,7 @@ func TestNamesSeenAgainTakeOnePlace(t *testing.T) {
 }
 
 // Whatever another sender invents, a service keeps its own methods.
-func TestInventedServicesPushOutTheirOwn(t *testing.T) {
+func TestNames_FloodEvictsOwnServices(t *testing.T) {
 	n := newNames(10, 3, newClock().now)
 	var tl requestCounts
 	as := func(sender, service, name string) bool {
@@ -89,7 +89,7 @@ func TestInventedServicesPushOutTheirOwn(t *testing.T) {
 	assert.EqualValues(t, 991, tl.overflow[tableServices])
 }
 
-func TestOneServiceDoesNotFillAnothersTable(t *testing.T) {
+func TestNames_BoundedPerService(t *testing.T) {
 	n := newNames(10, 2, newClock().now)
 	var tl requestCounts
 	for i := range 10 {
@@ -98,7 +98,7 @@ func TestOneServiceDoesNotFillAnothersTable(t *testing.T) {
 	assert.True(t, admit(n, "shop", "a", &tl))
 }
 
-func TestCallersAreBounded(t *testing.T) {
+func TestNames_CallersBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxMethods = 2 }), nil)
 	got := r.receive(batch("a", 1, func(spans ptrace.SpanSlice) {
 		for _, caller := range []string{"a.b", "c.d", "e.f", "(entry)", "a.b", "(overflow)"} {

@@ -32,7 +32,7 @@ func ended(start, end int64) func(*testing.T, ptrace.Span) {
 	}
 }
 
-func TestCallsThatCannotBe(t *testing.T) {
+func TestPlausibility_Calls(t *testing.T) {
 	ahead := time.Now().Add(23 * time.Hour).UnixNano()
 	little := time.Now().Add(4 * time.Minute).UnixNano()
 	runFaultCases(t, addCall, []faultCase{
@@ -51,7 +51,7 @@ func TestCallsThatCannotBe(t *testing.T) {
 	})
 }
 
-func TestSumsThatCannotBe(t *testing.T) {
+func TestPlausibility_Aggregates(t *testing.T) {
 	plain := func(span ptrace.Span) {
 		for _, name := range []string{methodspan.AttrWallSquares, methodspan.AttrWallMax, methodspan.AttrWallBins, methodspan.AttrWallCounts} {
 			span.Attributes().Remove(name)
@@ -70,7 +70,7 @@ func TestSumsThatCannotBe(t *testing.T) {
 	})
 }
 
-func TestProcessesThatCannotBe(t *testing.T) {
+func TestPlausibility_Processes(t *testing.T) {
 	ahead := time.Now().Add(time.Hour).UnixNano()
 	untrusted := map[string]any{methodspan.AttrCPUTime: nil, methodspan.AttrCPUState: methodspan.CPUUntrusted}
 	runFaultCases(t, addProcess, []faultCase{
@@ -84,7 +84,7 @@ func TestProcessesThatCannotBe(t *testing.T) {
 	})
 }
 
-func TestForeignSpansThatCannotBe(t *testing.T) {
+func TestPlausibility_ForeignSpans(t *testing.T) {
 	ahead := time.Now().Add(time.Hour).UnixNano()
 	week := int64(longestUnknown)
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestForeignSpansThatCannotBe(t *testing.T) {
 }
 
 // A process that says it started in the future says nothing.
-func TestStartInTheFuture(t *testing.T) {
+func TestPlausibility_StartInFuture(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) })
 	td.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceProcessStart, "2261-01-01T00:00:00Z")
@@ -116,7 +116,7 @@ func TestStartInTheFuture(t *testing.T) {
 	assert.Empty(t, r.faults())
 }
 
-func TestTotalsAndPricesOfSenders(t *testing.T) {
+func TestPlausibility_TotalsAndPrices(t *testing.T) {
 	request := func() ptrace.Traces {
 		td := batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans); addProcess(spans) })
 		td.ResourceSpans().At(0).Resource().Attributes().PutDouble(methodspan.AttrPrice, 7)

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-func TestProcess(t *testing.T) {
+func TestNormalizer_ProcessSpans(t *testing.T) {
 	runFaultCases(t, addProcess, []faultCase{
 		{name: "good"},
 		{name: "cpu negative", spoil: put(methodspan.AttrCPUTime, -1),

@@ -18,7 +18,7 @@ import (
 
 // The vectors are the least ratio at which a sampler keeps a trace, found by asking the samplers
 // of the SDKs for Python 1.45.2 and JavaScript 2.11.0, and by the arithmetic of the other languages.
-func TestFamilies(t *testing.T) {
+func TestFamily_Number(t *testing.T) {
 	text, err := os.ReadFile("testdata/ratio.json")
 	require.NoError(t, err)
 	var vectors map[string]map[string]float64 // by trace id and language
@@ -63,7 +63,7 @@ func keptBy(sampler sdktrace.Sampler, ids []pcommon.TraceID) (kept []pcommon.Tra
 }
 
 // What a sampler kept tells its ratio, within 4 standard errors; what none thinned tells nothing.
-func TestRatioEstimate(t *testing.T) {
+func TestRatioEstimate_Converges(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 1))
 	for _, ratio := range []float64{0.5, 0.25, 0.1, 0.01, 0.001} {
 		for _, kept := range []int{50, 200, 2000} {
@@ -83,7 +83,7 @@ func TestRatioEstimate(t *testing.T) {
 }
 
 // The estimate of one ratio is there with every request, once it is.
-func TestRatioEstimateHolds(t *testing.T) {
+func TestRatioEstimate_Holds(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 4))
 	var e ratioEstimate
 	refused := 0
@@ -96,7 +96,7 @@ func TestRatioEstimateHolds(t *testing.T) {
 	require.Zero(t, refused, "of a million")
 }
 
-func TestNoRatioEstimate(t *testing.T) {
+func TestRatioEstimate_None(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 2))
 	count := func(ids []pcommon.TraceID) (estimates int) {
 		var e ratioEstimate
@@ -125,7 +125,7 @@ func TestNoRatioEstimate(t *testing.T) {
 }
 
 // A ratio that is raised is followed at once, one that is lowered after a minute or 500 traces.
-func TestRatioEstimateFollows(t *testing.T) {
+func TestRatioEstimate_FollowsChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 3))
 	var e ratioEstimate
 	now := time.Unix(0, noon)
@@ -166,7 +166,7 @@ func TestRatioEstimateFollows(t *testing.T) {
 
 // From its first estimate on, a steady service always has one: no window of traces begins without,
 // also of ratios that take more than 50 traces.
-func TestRatioEstimateStays(t *testing.T) {
+func TestRatioEstimate_StableWithinError(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 4))
 	for _, ratio := range []float64{0.2, 0.5, 0.9} {
 		var e ratioEstimate

@@ -19,7 +19,7 @@ func readme(t *testing.T) string {
 }
 
 // Every configuration in the README is one the receiver takes.
-func TestReadmeConfigurations(t *testing.T) {
+func TestReadme_Configurations(t *testing.T) {
 	blocks := strings.Split(readme(t), "```yaml\n")[1:]
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
@@ -42,7 +42,7 @@ func TestReadmeConfigurations(t *testing.T) {
 }
 
 // Every option and every reason of a fault is explained.
-func TestReadmeIsComplete(t *testing.T) {
+func TestReadme_Complete(t *testing.T) {
 	text := readme(t)
 	config := confmap.New()
 	require.NoError(t, config.Marshal(createDefaultConfig()))

@@ -29,7 +29,7 @@ import (
 )
 
 // The three encodings of OTLP mean the same.
-func TestProtocols(t *testing.T) {
+func TestReceiver_Protocols(t *testing.T) {
 	request := func(seq int64) ptraceotlp.ExportRequest {
 		return ptraceotlp.NewExportRequestFromTraces(batch("a", seq, func(spans ptrace.SpanSlice) {
 			addCall(spans)
@@ -56,7 +56,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-func TestOnlyTraces(t *testing.T) {
+func TestReceiver_TracesOnly(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	code, _ := r.post("/v1/metrics", "application/json", []byte("{}"))
 	assert.Equal(t, 404, code)
@@ -70,7 +70,7 @@ func TestOnlyTraces(t *testing.T) {
 }
 
 // The stock receiver's options work here: its own limits on size, for one.
-func TestRequestSizes(t *testing.T) {
+func TestReceiver_RequestSizes(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) {
 		c.Protocols.GRPC.Get().MaxRecvMsgSizeMiB = 1
 		c.Protocols.HTTP.Get().ServerConfig.MaxRequestBodySize = 1000
@@ -85,7 +85,7 @@ func TestRequestSizes(t *testing.T) {
 }
 
 // What the sender hears decides whether it sends again.
-func TestErrorsReachTheSender(t *testing.T) {
+func TestReceiver_ErrorsReachSender(t *testing.T) {
 	for want, failure := range map[codes.Code]error{
 		codes.Unavailable:       errDown,
 		codes.Internal:          consumererror.NewPermanent(errDown),
@@ -98,7 +98,7 @@ func TestErrorsReachTheSender(t *testing.T) {
 
 // Two receivers of one type live side by side, each with its own servers and
 // its own memory.
-func TestTwoReceivers(t *testing.T) {
+func TestReceiver_TwoInstances(t *testing.T) {
 	config := testConfig(nil)
 	one, two := start(t, config, nil), start(t, config, nil)
 	assert.NotEqual(t, one.grpcAddr, two.grpcAddr)
@@ -108,7 +108,7 @@ func TestTwoReceivers(t *testing.T) {
 	assert.Len(t, two.sink.AllTraces(), 1)
 }
 
-func TestStartFailsWhereThePortIsTaken(t *testing.T) {
+func TestReceiver_PortInUse(t *testing.T) {
 	first := start(t, testConfig(nil), nil)
 	for _, config := range []*Config{
 		testConfig(func(c *Config) { c.Protocols.GRPC.Get().NetAddr.Endpoint = first.grpcAddr }),
@@ -123,7 +123,7 @@ func TestStartFailsWhereThePortIsTaken(t *testing.T) {
 	}
 }
 
-func TestStockIDNamesTheInstance(t *testing.T) {
+func TestReceiver_StockIDNamesInstance(t *testing.T) {
 	set := receivertest.NewNopSettings(NewFactory().Type())
 	set.ID = component.NewIDWithName(NewFactory().Type(), "edge")
 	assert.Equal(t, "otlp/method_spans/edge", stockSettings(set, component.MustNewType("otlp")).ID.String())
@@ -163,7 +163,7 @@ func (g *numberedGenerator) Generate() []receivertest.UniqueIDAttrVal {
 	}
 }
 
-func TestConsumeContract(t *testing.T) {
+func TestReceiver_ConsumeContract(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "grpc") // no port to find, none to lose to another process
 	config := testConfig(func(c *Config) {
 		c.Protocols.GRPC.Get().NetAddr.Transport = confignet.TransportTypeUnix
@@ -180,7 +180,7 @@ func TestConsumeContract(t *testing.T) {
 }
 
 // A request of which the rest does not come is not waited for.
-func TestHalfSentRequests(t *testing.T) {
+func TestReceiver_HalfSentRequests(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Protocols.HTTP.Get().ServerConfig.ReadTimeout = 300 * time.Millisecond }), nil)
 	for name, text := range map[string]string{
 		"header": "POST /v1/traces HTTP/1.1\r\nHost: x\r\n",

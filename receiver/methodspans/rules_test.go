@@ -12,7 +12,7 @@ import (
 )
 
 // A rule that excludes beats the others; where all of them exclude, the rest is taken.
-func TestRulesExclude(t *testing.T) {
+func TestRules_Exclude(t *testing.T) {
 	exclude := func(match string) ForeignRule { return ForeignRule{Match: match, Exclude: true} }
 	for _, c := range []struct {
 		rules []ForeignRule
@@ -34,7 +34,7 @@ func TestRulesExclude(t *testing.T) {
 
 // Scopes of instrumentation libraries, as these name them, are frameworks; those of teams are not,
 // nor is a function that one of their spans names.
-func TestFrameworks(t *testing.T) {
+func TestRules_Frameworks(t *testing.T) {
 	for scope, framework := range map[string]bool{
 		"io.opentelemetry.spring-webflux-5.3":                                         true, // Java
 		"io.opentelemetry.jdbc":                                                       true,

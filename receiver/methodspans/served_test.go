@@ -47,7 +47,7 @@ func asksServer(c *Config) {
 }
 
 // The rate of a span is that of the root of its trace, when it began.
-func TestServedRates(t *testing.T) {
+func TestServedRate_Basis(t *testing.T) {
 	server := &servedOperations{rates: map[string]float64{"GET /": 0.1, "load": 0.5, "zero": 0, "wrong": math.NaN()}}
 	r := startWith(t, testConfig(asksServer), nil, hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
 	begins := func(span ptrace.Span, at int64) { span.SetStartTimestamp(pcommon.Timestamp(at)) }
@@ -136,7 +136,7 @@ func TestServedRates(t *testing.T) {
 }
 
 // A span that is no method span can be a root.
-func TestServedRateOfARootThatIsNoMethod(t *testing.T) {
+func TestServedRate_RootIsNoMethod(t *testing.T) {
 	server := &servedOperations{rates: map[string]float64{"GET /": 0.1}}
 	config := testConfig(func(c *Config) { asksServer(c); c.Foreign = ForeignCode })
 	r := startWith(t, config, nil, hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
@@ -155,7 +155,7 @@ func hasKind(span ptrace.Span) bool {
 }
 
 // An extension that is not there, or is none of that kind, is named.
-func TestServedRatesExtension(t *testing.T) {
+func TestFindServer_Extension(t *testing.T) {
 	for want, extensions := range map[string]map[component.ID]component.Component{
 		`there is no extension "sampling_rates"`: nil,
 		`must name an extension that serves rates, such as ` + "`sampling_rates`" + `, found "sampling_rates"`: {ratesID: struct{ component.Component }{}},

@@ -22,7 +22,7 @@ func rowOf(t *testing.T, r *rig, td ptrace.Traces) methodspan.Row {
 }
 
 // Spans of other SDKs may state what they have measured, and with which probability.
-func TestForeignMeasurements(t *testing.T) {
+func TestStatedValues_Foreign(t *testing.T) {
 	cpu := put(methodspan.AttrCPUTime, 5_000_000)
 	threshold := state("ot=th:c;rv:ffffffffffffff")
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestForeignMeasurements(t *testing.T) {
 
 // Calls and aggregates of a client that sends no counts stand for 1/p calls each. A
 // client that counts is known by its batch numbers, or by its counts.
-func TestClientsThatDoNotCount(t *testing.T) {
+func TestStatedValues_UncountedClients(t *testing.T) {
 	call := func(spans ptrace.SpanSlice) { addCall(spans) }
 	aggregate := func(spans ptrace.SpanSlice) { addAggregate(spans) }
 	calls := func(t *testing.T, td ptrace.Traces) (basis string, calls float64) {

@@ -12,7 +12,7 @@ import (
 
 // A million traces a minute stay within what docs/reference/bounds.md states, and those that are forgotten
 // sooner are counted.
-func TestTracesAreBounded(t *testing.T) {
+func TestTraces_Bounded(t *testing.T) {
 	const minutes, perMinute = 2, 1_000_000
 	heap := func() int64 {
 		var m runtime.MemStats

@@ -42,9 +42,9 @@ type wireStored struct {
 	Findings []Finding `json:"findings"` // of corehour lint-otlp
 }
 
-// TestWireVectors sends each vector over HTTP to a real receiver and compares the rows
+// TestReceiver_WireVectors sends each vector over HTTP to a real receiver and compares the rows
 // of what comes out, and what lint finds in it.
-func TestWireVectors(t *testing.T) {
+func TestReceiver_WireVectors(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(wireDir, "*.json"))
 	require.NoError(t, err)
 	n := 0

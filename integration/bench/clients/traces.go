@@ -21,7 +21,7 @@ const (
 	tracesPerMinute = 1_000_000
 	// tracesFor is long enough for the table to overflow twice.
 	tracesFor = 30 * time.Second
-	// mostTraces is the table's bound in docs/reference/bounds.md. TestTracesAreBounded measures it
+	// mostTraces is the table's bound in docs/reference/bounds.md. TestTraces_Bounded measures it
 	// in bytes.
 	mostTraces = 2 * 131072
 )

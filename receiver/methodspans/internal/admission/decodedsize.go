@@ -18,7 +18,7 @@ var errTooDeep = errors.New("values are nested more than 100 deep")
 // two bytes makes a whole message, so what a request takes can be 70 times what it weighs.
 type message struct {
 	// bytes of the message, of the place in its parent's list and of the copies of that list as it
-	// grows, and of what wraps it. TestDecodedSizeIsEnough holds them against the decoder.
+	// grows, and of what wraps it. TestDecodedSize_Sufficient holds them against the decoder.
 	bytes  int64
 	fields [16]*message // by number
 }

@@ -88,7 +88,7 @@ func calls(n int) ptraceotlp.ExportRequest {
 
 // The estimate is what the decoder allocates, garbage included, or more; and not so much more
 // that requests as services send them would be refused.
-func TestDecodedSizeIsEnough(t *testing.T) {
+func TestDecodedSize_Sufficient(t *testing.T) {
 	allocated := func(decode func()) int64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -134,7 +134,7 @@ func TestDecodedSizeIsEnough(t *testing.T) {
 	}
 }
 
-func TestDecodedSizeRefusesDepth(t *testing.T) {
+func TestDecodedSize_RefusesDepth(t *testing.T) {
 	nested := func(depth int) []byte {
 		var value []byte
 		for range depth {

@@ -9,7 +9,7 @@ import (
 )
 
 // A request that finds no room now waits until another gives back, and is not refused.
-func TestRequestWaitsForRoom(t *testing.T) {
+func TestGate_WaitsForRoom(t *testing.T) {
 	var refused []Reason
 	g := New(100, 1, func(_ context.Context, r Reason) { refused = append(refused, r) })
 	first, second, third := &reservation{budget: g.budget}, &reservation{budget: g.budget}, &reservation{budget: g.budget}

@@ -11,7 +11,7 @@ import (
 
 const root = "../../../.."
 
-func TestDocumentIsUpToDate(t *testing.T) {
+func TestBoundsDoc_UpToDate(t *testing.T) {
 	want, err := render(root)
 	require.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join(root, "docs", "reference", "bounds.md"))
@@ -19,7 +19,7 @@ func TestDocumentIsUpToDate(t *testing.T) {
 	assert.Equal(t, string(want), string(got), "run go generate ./receiver/methodspans")
 }
 
-func TestFaultyLists(t *testing.T) {
+func TestBoundsDoc_FaultyLists(t *testing.T) {
 	dir := t.TempDir()
 	write := func(component, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "receiver", component), 0o755))
