@@ -1,27 +1,27 @@
 package methodspan
 
-// Names of span attributes. Units are in the names or said next to them.
+// Names of span attributes. A unit is part of the name or in the comment.
 const (
-	// AttrKind tells our spans apart; its values are the Kind constants.
+	// AttrKind marks corehour spans; its values are the Kind constants.
 	AttrKind = "corehour.kind"
 
 	AttrFunction  = "code.function.name" // fully qualified, the identity of a method
 	AttrSignature = "corehour.signature"
 
-	// Older form of the identity, still sent by some SDKs.
+	// Older OpenTelemetry names of the identity, still sent by some SDKs.
 	AttrOldNamespace = "code.namespace"
 	AttrOldFunction  = "code.function"
 
 	AttrCPUTime  = "corehour.cpu.time"  // int ns, present only if exact
 	AttrCPUState = "corehour.cpu.state" // a CPUState
 	AttrP        = "corehour.p"         // probability that the call was timed
-	AttrCPUP     = "corehour.cpu.p"     // probability that its CPU was timed, given that
+	AttrCPUP     = "corehour.cpu.p"     // probability that the CPU of a timed call was timed
 	AttrStratum  = "corehour.stratum"   // StratumTail or absent
-	AttrCaller   = "corehour.caller"    // normalised class.method, CallerEntry, or absent = unknown
+	AttrCaller   = "corehour.caller"    // normalised class.method, or CallerEntry; absent = unknown
 	AttrStack    = "corehour.stack"     // folded
 	AttrRequest  = "corehour.request.id"
 	AttrGroup    = "corehour.group"
-	AttrIDs      = "corehour.ids" // IDsSynthetic: invented for OTLP's sake, not stored
+	AttrIDs      = "corehour.ids" // IDsSynthetic: the ids only satisfy OTLP and are not stored
 
 	// Sums on aggregate spans, times in ns.
 	AttrWallSum     = "corehour.wall.sum"
@@ -38,52 +38,51 @@ const (
 	AttrCPUMeasured = "corehour.cpu.measured"
 	AttrErrors      = "corehour.errors"
 
-	// AttrActivated: a caller switched the method on less than a minute before.
+	// AttrActivated is true if a caller activated the method less than a minute before.
 	AttrActivated = "corehour.activated"
-	// AttrCPUWaits is how often the calls whose CPU was timed gave up the processor.
+	// AttrCPUWaits counts how often CPU-timed calls gave up the processor.
 	AttrCPUWaits = "corehour.cpu.waits"
 
-	// A counts span carries many methods on the wire (two arrays); the
-	// receiver expands it to one span per method that carries AttrCalls.
+	// A counts span carries many methods on the wire, in two arrays. The receiver
+	// expands it into one span with AttrCalls for each method.
 	AttrCountsMethods = "corehour.counts.methods"
 	AttrCountsCalls   = "corehour.counts.calls"
 	AttrCalls         = "corehour.calls"
 
 	AttrProcessCores = "corehour.process.cores"
-	AttrProcessLimit = "corehour.process.cpu_limit" // cores that the container may use; absent = no limit
+	AttrProcessLimit = "corehour.process.cpu_limit" // cores the container can use; absent = no limit
 	AttrHostCores    = "corehour.host.cores"
 	AttrProcessRSS   = "corehour.process.rss"
 	AttrProcessFinal = "corehour.process.final"
-	// AttrSDKPrefix starts the SDK's own counters on a process span.
+	// AttrSDKPrefix is the prefix of the SDK's own counters on a process span.
 	AttrSDKPrefix = "corehour.sdk."
 
-	// Stamped in the collector. Prices depend on the resource alone, so they
-	// are stamped there, once per request; on a span they override it.
+	// Written by the collector. Prices depend only on the resource and are written
+	// there, once per request. A price on a span overrides the resource's.
 	AttrWeightBasis    = "corehour.weight_basis"
 	AttrTier           = "corehour.tier"
 	AttrReason         = "corehour.reason"
 	AttrConfiguredRate = "corehour.rate.configured"
-	AttrEffectiveRate  = "corehour.rate.effective" // of older samplers; absent = AttrP
+	AttrEffectiveRate  = "corehour.rate.effective" // the probability after sampling; absent = AttrP
 	AttrPrice          = "corehour.usd_per_core_hour"
 	AttrPriceSource    = "corehour.price.source"
 	AttrPreviewCPU     = "corehour.preview.cpu_ns"
 	AttrPreviewUSD     = "corehour.preview.usd"
 )
 
-// Names of scope attributes of every export request of our SDK.
+// Names of scope attributes in every export request of the corehour SDK.
 const (
-	AttrBatchDigest   = "corehour.batch.digest"   // of the content as it came to the first receiver, which sets it
-	AttrBatchConflict = "corehour.batch.conflict" // set by a receiver where other content came with the number before
-	AttrProcessID     = "corehour.process.id"     // random, of one process
+	AttrBatchDigest   = "corehour.batch.digest"   // digest of the content, set by the first receiver
+	AttrBatchConflict = "corehour.batch.conflict" // set by a receiver if the number came earlier with other content
+	AttrProcessID     = "corehour.process.id"     // random id of one process
 	AttrBatchSeq      = "corehour.batch.seq"
 	AttrCallsTotal    = "corehour.calls.total"
 
-	// AttrRatesServed is true while the process goes by rates that a collector
-	// served, this one or another.
+	// AttrRatesServed is true while the process uses rates served by any collector.
 	AttrRatesServed = "corehour.rates.served"
 )
 
-// Names of resource attributes that a row keeps.
+// Names of resource attributes.
 const (
 	ResourceServiceNamespace = "service.namespace"
 	ResourceService          = "service.name"
@@ -104,10 +103,10 @@ const (
 	ResourceLanguage         = "telemetry.sdk.language" // go, java, nodejs ...
 	ResourceSDK              = "telemetry.sdk.name"
 
-	// AttrInstance is a resource attribute of the receiver's, in the place of
-	// service.instance.id where a stock SDK sends none.
+	// AttrInstance is a resource attribute that the receiver adds if a stock SDK sends no
+	// service.instance.id.
 	AttrInstance = "corehour.instance"
-	// MayBeMerged begins a name of it that several processes may have.
+	// MayBeMerged is the prefix of an AttrInstance that several processes can share.
 	MayBeMerged = "~"
 )
 
@@ -127,22 +126,22 @@ const (
 	CPUUntrusted   = "untrusted"
 	CPUUnavailable = "unavailable"
 
-	BasisExact      = "exact"      // our SDK: counts are exact, p is known
+	BasisExact      = "exact"      // corehour SDK: counts are exact, p is known
 	BasisThreshold  = "threshold"  // p was read from the trace state
-	BasisInherited  = "inherited"  // p is that of the span's root, or of another ancestor
+	BasisInherited  = "inherited"  // p comes from the span's root or another ancestor
 	BasisLegacy     = "legacy"     // p was read from the older form of the trace state, ot=p:N
 	BasisServed     = "served"     // p is the rate this collector serves to the SDK
-	BasisEstimated  = "estimated"  // p follows from the trace ids that were kept
-	BasisConfigured = "configured" // p is what the configuration says of the service
-	BasisAssumed    = "assumed"    // nothing is known of p
+	BasisEstimated  = "estimated"  // p was estimated from the ids of kept traces
+	BasisConfigured = "configured" // p was configured for the service
+	BasisAssumed    = "assumed"    // p is unknown
 
 	StratumTail  = "tail"
 	CallerEntry  = "(entry)"
 	IDsSynthetic = "synthetic"
 
-	// Overflow stands for every name beyond a bound.
+	// Overflow replaces every name beyond a bound.
 	Overflow = "(overflow)"
 )
 
-// AssumedRemedy is what makes the probability of spans known that have BasisAssumed.
+// AssumedRemedy is the advice for users whose spans have BasisAssumed.
 const AssumedRemedy = "use a consistent sampler, rates served by sampling_rates, or assumed_rates of the receiver"

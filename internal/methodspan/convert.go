@@ -14,26 +14,26 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// Item is what arrives at the warehouse together or not at all.
+// Item is a set of rows that the warehouse stores together or not at all.
 type Item struct {
-	// ID names the item for ever. For our SDK it follows from the process and
-	// its batch number, so a resend has the same one, across restarts too.
+	// ID identifies the item permanently. For the corehour SDK it follows from the
+	// process and its batch number, so a resend has the same ID, even after a restart.
 	ID string
-	// Folds are the ids of the items whose rows were folded into this one:
-	// writing it settles them.
+	// Folds holds the ids of the items whose rows were aggregated into this one.
+	// Storing this item settles them.
 	Folds []string
 	Rows  []Row
 }
 
-// Skipped counts the spans that gave no row.
+// Skipped counts the spans that yielded no row.
 type Skipped struct {
-	NotMethod int // no kind: not for us
-	Invalid   int // a kind, and values that the receiver would have refused
+	NotMethod int // no kind
+	Invalid   int // a kind, but values that the receiver refuses
 }
 
 const (
-	maxStats = 64   // counters kept of one process span
-	maxBins  = 4096 // bins kept of one histogram: all there can be
+	maxStats = 64   // counters kept per process span
+	maxBins  = 4096 // bins of one histogram: more than exist
 )
 
 // Converter turns spans into rows. It is safe for concurrent use.
@@ -44,19 +44,19 @@ type Converter struct {
 	items atomic.Uint64
 }
 
-// NewConverter makes a converter; an exporter has one.
+// NewConverter returns a converter. An exporter needs only one.
 func NewConverter() *Converter {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
 	return &Converter{runID: hex.EncodeToString(id[:])}
 }
 
-// ReuseRows lets the memory of so many rows be used again once they were given
-// back with Recycle. It is to be called before all else.
+// ReuseRows keeps the memory of at most max recycled rows for later requests. Call it
+// before any other method.
 func (c *Converter) ReuseRows(max int) { c.rows.max = max }
 
-// Recycle takes back the rows of items that Items has made. Nobody may use them, or
-// other parts of the same slices, afterwards; their strings stay what they are.
+// Recycle takes back the rows of items that Items returned. The rows and their backing
+// arrays must not be used afterwards; their strings can be.
 func (c *Converter) Recycle(items []Item) {
 	for i := range items {
 		c.rows.give(items[i].Rows)
@@ -64,8 +64,8 @@ func (c *Converter) Recycle(items []Item) {
 	}
 }
 
-// Items converts a request: one item for every scope with a batch number, one
-// for all the rest. The rows keep no part of td but its strings.
+// Items converts a request into one item for each scope with a batch number and one for
+// all other scopes. The rows keep nothing of td but its strings.
 func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 	var items []Item
 	var rest Item
@@ -79,8 +79,8 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 			shared.scope = ss.Scope().Name()
 			seq, total, numbered := BatchOf(ss.Scope())
 			shared.callsTotal = total
-			// A number alone could be shared by two processes, and the second
-			// one's batch would pass for a repeat.
+			// Two processes can have the same number; the second batch would be dropped
+			// as a resend.
 			if !numbered || !resource.Identified() {
 				if rest.ID == "" {
 					rest.ID = fmt.Sprintf("%s-%d", c.runID, c.items.Add(1))
@@ -119,8 +119,8 @@ type conversion struct {
 	skipped Skipped
 }
 
-// addSpans makes rows of spans and puts them to an item. What is behind the end of the
-// item's rows is zero.
+// addSpans converts spans and appends their rows to item. The memory behind the end of the
+// item's rows stays zero.
 func (c *conversion) addSpans(item *Item, spans ptrace.SpanSlice, s *shared) {
 	rows := item.Rows
 	if rows == nil {

@@ -14,7 +14,7 @@ import (
 
 const testStart = int64(1_780_000_000_000_000_000)
 
-// request makes a request as our SDK sends it.
+// request returns a request as the corehour SDK sends it.
 func request(seq int64) (ptrace.Traces, ptrace.SpanSlice) {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -113,8 +113,7 @@ func TestConverter_EveryKind(t *testing.T) {
 	}
 }
 
-// However many names senders make up, so many are remembered and no more, and what
-// is not remembered means the same.
+// The number of remembered names is bounded, and forgotten names are parsed the same way.
 func TestConverter_RememberedNamesBounded(t *testing.T) {
 	c := NewConverter()
 	for request := range 3 {
@@ -137,8 +136,7 @@ func TestConverter_RememberedNamesBounded(t *testing.T) {
 	}
 }
 
-// Memory that is used again shows nothing of the rows it had, nor of spans that gave
-// no row, and there is never more of it than was allowed.
+// Reused memory holds nothing of earlier rows or invalid spans, and never exceeds its maximum.
 func TestConverter_RecycledRowsCleared(t *testing.T) {
 	c, fresh := NewConverter(), NewConverter()
 	c.ReuseRows(100)
@@ -356,7 +354,7 @@ func BenchmarkReadOT(b *testing.B) {
 	}
 }
 
-// A start that nanoseconds since 1970 cannot say is none: it would be another one.
+// A start that int64 nanoseconds since 1970 cannot represent counts as absent.
 func TestProcessStart(t *testing.T) {
 	for text, want := range map[string]int64{
 		"2026-06-01T08:00:00.5Z": time.Date(2026, 6, 1, 8, 0, 0, 5e8, time.UTC).UnixNano(), "1969-12-31T23:59:59Z": -1e9,

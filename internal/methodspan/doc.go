@@ -1,11 +1,11 @@
-// Package methodspan is the contract between the parts of corehour, in code:
-// the names of what travels (attributes.go), the row that is stored (row.go),
-// how a span becomes a row (convert.go), what a function name means
-// (function.go), how probabilities compose (probability.go) and how rows add
-// up (sum.go).
+// Package methodspan is the contract between the parts of corehour: the names of
+// attributes (attributes.go), the parsed span (parsedspan.go) and resource
+// (identity.go), the stored row (row.go), the conversion of spans to rows
+// (convert.go), the parsing of function names (function.go), the composition of
+// probabilities (probability.go) and the addition of rows (sum.go).
 //
-// Its invariant: every part reads and writes these through this package, so a
-// span has one meaning and a row has one shape; it imports no other part.
+// Invariant: every part reads and writes these through this package, so a span has
+// one meaning and a row has one shape. The package imports no other part.
 //
-// It does not decide anything: no rates, no prices, no limits live here.
+// It makes no decisions: rates, prices and limits are elsewhere.
 package methodspan

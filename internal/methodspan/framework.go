@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// FrameworkScopes are how the names of instrumentation scopes begin whose spans are of
-// frameworks and drivers, and not of a team's own code. Such a scope is the class of a span
-// that names no function.
+// FrameworkScopes holds name prefixes of instrumentation scopes whose spans come from
+// frameworks and drivers, not from a team's own code. If a span names no function, its scope
+// is its class.
 var FrameworkScopes = []string{
 	"io.opentelemetry.",                            // Java, Android, PHP
 	"opentelemetry.instrumentation.",               // Python
@@ -18,7 +18,8 @@ var FrameworkScopes = []string{
 	"Microsoft.AspNetCore", "System.Net.Http",      // .NET without a library
 }
 
-// IsFramework reports whether a class, or a name that begins with one, is of a framework.
+// IsFramework reports whether class, or a method name that starts with it, belongs to a
+// framework.
 func IsFramework(class string) bool {
 	return slices.ContainsFunc(FrameworkScopes, func(prefix string) bool { return strings.HasPrefix(class, prefix) })
 }

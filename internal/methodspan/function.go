@@ -2,15 +2,15 @@ package methodspan
 
 import "strings"
 
-// Function is the identity of a method: where it is defined, what it is called,
-// and, in languages that overload, which of several it is.
+// Function is the parsed name of a method. Signature distinguishes overloads and is
+// empty in languages without them.
 type Function struct {
 	Class     string
 	Method    string
 	Signature string
 }
 
-// Full is the normal form `class.method`, which callers and stacks use.
+// Full returns the normal form `class.method`, which callers and stacks use.
 func (f Function) Full() string {
 	switch {
 	case f.Class == "":
@@ -36,8 +36,8 @@ func (f Function) Full() string {
 //	PHP, C++, Rust  a::b::c              a::b                c
 //	Ruby    Cart#total                   Cart                total
 //
-// A name without a separator is a method without a class. It never fails: a
-// name in no known form is a method of that name.
+// A name without a separator is a method without a class. A name in no known form is
+// returned as the method.
 func ParseFunction(name string) Function {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 && isGoName(name[i+1:]) {
 		return parseGo(name, i+1)
@@ -57,9 +57,9 @@ func ParseFunction(name string) Function {
 	return Function{Class: class, Method: method, Signature: signature}
 }
 
-// isGoName reports whether what follows the last slash of a name can be a Go
-// symbol: `package.name`, where the JVM's form `Cart.total` starts with a
-// capital, which no package does by custom, and has no receiver.
+// isGoName reports whether s, the part of a name after its last slash, can be a Go symbol
+// `package.name`. The JVM's form `Cart.total` starts with a capital, which Go packages by
+// custom do not, and has no receiver.
 func isGoName(s string) bool {
 	if s == "" || strings.IndexByte(s, '.') <= 0 {
 		return false
@@ -86,7 +86,7 @@ func parseGo(name string, from int) Function {
 	}
 	receiver, method, ok := strings.Cut(rest, ".")
 	// `Run.func1` is a closure in the function Run, not the method func1 of a
-	// type Run: the compiler's own names tell.
+	// type Run: func1 is a name that the compiler makes.
 	if !ok || isClosure(method) {
 		return Function{Class: pkg, Method: rest}
 	}
@@ -122,7 +122,7 @@ func stripBrackets(s string) string {
 	return b.String()
 }
 
-// cutSignature takes a parameter list off the end of a name.
+// cutSignature splits a parameter list off the end of a name.
 func cutSignature(name string) (rest, signature string) {
 	if !strings.HasSuffix(name, ")") {
 		return name, ""
@@ -133,7 +133,7 @@ func cutSignature(name string) (rest, signature string) {
 	return name, ""
 }
 
-// stripNode removes what V8 adds to names in stack frames.
+// stripNode removes the additions of V8 to names in stack frames.
 func stripNode(name string) string {
 	name = strings.TrimPrefix(name, "async ")
 	if i := strings.Index(name, " [as "); i > 0 && strings.HasSuffix(name, "]") {

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Gamma is the growth of the logarithmic bins, fixed for the whole table: a
-// value that is replaced by its bin's representative is off by 1% at most (the
-// relative accuracy of DDSketch at alpha = 0.01).
+// Gamma is the growth factor of the logarithmic bins, the same in the whole table. Replacing
+// a value by BinValue of its bin changes it by at most 1%, the relative accuracy of DDSketch
+// at alpha = 0.01.
 const Gamma = 1.01 / 0.99
 
 var logGamma = math.Log(Gamma)
 
-// Bin is one bin of a histogram. Bin i holds the values in [Gamma^i, Gamma^(i+1));
-// bin 0 holds everything below Gamma too. N is a weight, not always whole.
+// Bin is one bin of a histogram. Bin i holds the values in [Gamma^i, Gamma^(i+1)); bin 0
+// also holds everything below 1. N is a weight, which can have a fraction.
 type Bin struct {
 	Bin int32   `column:"bin"`
 	N   float64 `column:"n"`
 }
 
-// Histogram is a list of bins, sorted by bin, each bin once.
+// Histogram is a list of distinct bins, sorted by number.
 type Histogram []Bin
 
-// BinOf tells the bin of a value in ns.
+// BinOf returns the bin of a value in ns.
 func BinOf(x float64) int32 {
 	if !(x >= 1) { // NaN too
 		return 0
@@ -30,15 +30,15 @@ func BinOf(x float64) int32 {
 	return int32(math.Floor(math.Log(x) / logGamma))
 }
 
-// BinValue is the representative of a bin: within 1% of all its values.
+// BinValue returns a value within 1% of every value in the bin.
 func BinValue(bin int32) float64 {
 	return 2 * math.Pow(Gamma, float64(bin)+1) / (1 + Gamma)
 }
 
-// MaxBin is the highest bin a count of nanoseconds can fall into.
+// MaxBin is the bin of the largest int64 number of nanoseconds.
 var MaxBin = BinOf(math.MaxInt64)
 
-// addToBin adds to one bin.
+// addToBin adds the weight n to a bin.
 func (h *Histogram) addToBin(bin int32, n float64) {
 	list := *h
 	i := len(list)
@@ -52,7 +52,7 @@ func (h *Histogram) addToBin(bin int32, n float64) {
 	*h = slices.Insert(list, i, Bin{bin, n})
 }
 
-// Normalize sorts the bins and adds up equal ones, in place.
+// Normalize sorts the bins and merges equal ones, in place.
 func (h Histogram) Normalize() Histogram {
 	slices.SortFunc(h, func(a, b Bin) int { return int(a.Bin) - int(b.Bin) })
 	out := h[:0]
@@ -66,8 +66,8 @@ func (h Histogram) Normalize() Histogram {
 	return out
 }
 
-// From is the weight of the values at or above x. Those of the bin that x is in are
-// taken to lie evenly.
+// From returns the weight of the values at or above x. It assumes that the values in the bin
+// of x are spread evenly.
 func (h Histogram) From(x float64) float64 {
 	at := BinOf(x)
 	var above float64
@@ -86,7 +86,7 @@ func (h Histogram) From(x float64) float64 {
 	return above
 }
 
-// Total is the sum of the weights.
+// Total returns the sum of the weights.
 func (h Histogram) Total() float64 {
 	var t float64
 	for _, b := range h {

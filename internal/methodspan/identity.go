@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// ResourceColumns are the attributes of a resource that rows have columns of.
+// ResourceColumns holds the resource attributes that rows have columns for.
 var ResourceColumns = map[string]bool{
 	ResourceServiceNamespace: true, ResourceService: true, ResourceVersion: true, ResourceInstance: true, AttrInstance: true,
 	ResourceEnvironment: true, ResourceOldEnvironment: true, ResourceRevision: true, ResourceHost: true, ResourceHostType: true,
@@ -99,15 +99,15 @@ func (r *ParsedResource) Read(res pcommon.Resource) {
 	}
 }
 
-// ProcessStart reads the start of a process; false, if it is none that nanoseconds since 1970
-// can say.
+// ProcessStart parses the start time of a process, in RFC 3339. It returns false if int64
+// nanoseconds since 1970 cannot represent the time.
 func ProcessStart(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	return t, err == nil && t.Equal(time.Unix(0, t.UnixNano()))
 }
 
-// ProcessKey tells processes apart, everywhere: the key of the ledger, of the
-// receiver's memory of batches, and of the ids of queue items.
+// ProcessKey identifies a process: in reconciliation, in the receiver's memory of batches
+// and in the ids of queue items.
 type ProcessKey struct {
 	ServiceNamespace string
 	Service          string
@@ -117,7 +117,7 @@ type ProcessKey struct {
 	ProcessStartNS   int64
 }
 
-// Key is the identity of the process that the resource describes.
+// Key returns the identity of the process that the resource describes.
 func (r *Resource) Key() ProcessKey {
 	return ProcessKey{r.ServiceNamespace, r.Service, r.Version, r.Environment, r.Instance, r.ProcessStartNS}
 }
@@ -127,8 +127,8 @@ func (r *Resource) Identified() bool {
 	return r.Instance != "" && !strings.HasPrefix(r.Instance, MayBeMerged) && r.ProcessStartNS != 0
 }
 
-// Hash names the process in 32 hex digits. The parts are length-prefixed, so
-// that no two identities share a spelling.
+// Hash returns the process as 32 hex digits. The hashed parts are length-prefixed, so that
+// different identities have different input.
 func (k ProcessKey) Hash() string {
 	var buf []byte
 	for _, part := range [...]string{k.ServiceNamespace, k.Service, k.Version, k.Environment, k.Instance} {
@@ -140,8 +140,8 @@ func (k ProcessKey) Hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// BatchOf reads what every export request of our SDK says of itself. False for
-// all other senders, whose requests have no number.
+// BatchOf returns the batch number and the total of calls that the corehour SDK puts on
+// every export request. It returns false for other senders, whose requests have no number.
 func BatchOf(scope pcommon.InstrumentationScope) (seq, callsTotal int64, ok bool) {
 	v, ok := scope.Attributes().Get(AttrBatchSeq)
 	if !ok {
@@ -157,10 +157,10 @@ func BatchOf(scope pcommon.InstrumentationScope) (seq, callsTotal int64, ok bool
 	return seq, callsTotal, true
 }
 
-// ConflictMark is in the ids of items whose batch number came with other content before.
+// ConflictMark is part of the id of an item whose batch number came earlier with other content.
 const ConflictMark = "."
 
-// DigestOf is the digest that a receiver has put on a batch, if one has.
+// DigestOf returns the digest that a receiver has put on a batch, false if there is none.
 func DigestOf(scope pcommon.InstrumentationScope) (digest uint64, ok bool) {
 	v, ok := scope.Attributes().Get(AttrBatchDigest)
 	if !ok || v.Type() != pcommon.ValueTypeInt {
@@ -169,8 +169,8 @@ func DigestOf(scope pcommon.InstrumentationScope) (digest uint64, ok bool) {
 	return uint64(v.Int()), true
 }
 
-// itemID names a batch for ever. Where other content came with its number before, the digest
-// keeps it from passing for a repeat of that.
+// itemID returns the permanent id of a batch. If its number came earlier with other content,
+// the id includes the digest, so that the batch is not dropped as a resend.
 func itemID(process string, seq int64, scope pcommon.InstrumentationScope) string {
 	if v, ok := scope.Attributes().Get(AttrBatchConflict); ok && v.Bool() {
 		digest, _ := DigestOf(scope)

@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// The most that a row can say. More is not true, or overflows where rows are added up.
+// Maxima of the columns of a row. A larger value is impossible or overflows when rows are
+// added up.
 const (
-	MostTime     = 1 << 60 // ns, 36 years, and whatever else is added up
-	MostMeasured = 1 << 53 // calls, as many as a DOUBLE holds exactly
+	MostTime     = 1 << 60 // ns, 36 years; also the maximum of other sums
+	MostMeasured = 1 << 53 // calls; a DOUBLE is exact up to here
 	MostCores    = 1 << 16 // of one process: Linux can be built for 8192
 	MostUSD      = 1 << 20 // per hour of a core
 
-	// The least probability, of being timed and of having the CPU timed. One that stands for a
-	// weight may be below zero, and 1e300, which weighs nothing, at the most.
+	// Bounds of a probability, of being timed and of having the CPU timed. A probability that
+	// stands for a weight can be negative, and at most 1e300, which has almost no weight.
 	LeastP = 1e-18
 	MostP  = 1e300
 
 	MostSquares = 1e36
 )
 
-// Ahead is how far the clock of a row may be ahead of that of its reader.
+// Ahead is the accepted lead of a sender's clock over the reader's.
 const Ahead = time.Hour
 
-// Until is when the last row starts or ends that a reader believes at a time.
+// Until returns the latest start or end of a row, in ns, that a reader accepts at now.
 func Until(now time.Time) int64 { return now.Add(Ahead).UnixNano() }
 
-// Bound takes out what cannot be true, and reports whether there was any: collectors once stored
-// whatever a sender said. The views of the job's statements do the same. A time that is taken
-// out was not measured. Rows that start after until are not read yet; their end stays.
+// Bound clears impossible values and reports whether there were any, since rows can come from
+// a sender that no receiver has checked. The SQL views of the job do the same. A cleared time
+// counts as not measured. Rows that start after until are not read yet and keep their end.
 func (r *Row) Bound(until int64) (changed bool) {
 	if r.EndNS < r.StartNS || r.EndNS > until && r.StartNS <= until {
 		r.EndNS, changed = r.StartNS, true

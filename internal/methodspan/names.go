@@ -6,28 +6,25 @@ import (
 )
 
 const (
-	// maxNames is how many functions and how many callers are remembered. Beyond it
-	// they are all forgotten and learned again.
+	// maxNames bounds the remembered functions and callers, each. A full map is cleared.
 	maxNames = 1 << 16
-	// maxRemembered is how long a name may be to be remembered.
+	// maxRemembered is the maximum length in bytes of a remembered name.
 	maxRemembered = 2048
 )
 
-// names remembers what function names mean, and one copy of every caller: rows
-// wait in a queue, and rows that share their names take less room there and give
-// the garbage collector less to follow.
+// names caches parsed function names and one copy of every caller. Rows wait in a queue;
+// shared names take less memory there and less work of the garbage collector.
 type names struct {
 	mu        sync.RWMutex
 	functions map[string]Function
 	callers   map[string]string
 }
 
-// nameReader is the use of the names by one request. It holds them for reading
-// from begin to end, which costs less than a lock for each span, and keeps what it
-// met for the first time until then.
+// nameReader is the view of one request on names. It holds the read lock from begin to end,
+// which is cheaper than a lock per span, and collects new names until end.
 type nameReader struct {
 	names      *names
-	functions  map[string]Function // met for the first time
+	functions  map[string]Function // new in this request
 	callers    map[string]string
 	lastCaller string
 	lastGroup  string
@@ -51,7 +48,7 @@ func (r *nameReader) function(name string) Function {
 	if r.functions == nil {
 		r.functions = make(map[string]Function)
 	}
-	name = strings.Clone(name) // what is remembered must not keep a request alive
+	name = strings.Clone(name) // a remembered name must not keep the request in memory
 	f := ParseFunction(name)
 	r.functions[name] = f
 	return f
@@ -80,7 +77,7 @@ func (r *nameReader) caller(name string) string {
 	return shared
 }
 
-// group shares the name with the row before, which mostly has the same.
+// group returns name, shared with the previous row if it has the same.
 func (r *nameReader) group(name string) string {
 	if name != r.lastGroup {
 		r.lastGroup = name
@@ -88,7 +85,7 @@ func (r *nameReader) group(name string) string {
 	return r.lastGroup
 }
 
-// end gives up the names and adds to them what was missing.
+// end releases the read lock and adds the new names.
 func (r *nameReader) end() {
 	n := r.names
 	n.mu.RUnlock()
@@ -114,8 +111,8 @@ func remember[V any](known, more map[string]V) map[string]V {
 	return known
 }
 
-// spelled is the constant for a word of the contract, so that no row keeps the
-// sender's copy of it; any other text is returned as it is.
+// spelled returns the package's constant for a known word, so that no row keeps the sender's
+// copy of it. It returns any other text unchanged.
 func spelled(s string) string {
 	switch s {
 	case KindCall:

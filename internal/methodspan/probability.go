@@ -12,8 +12,8 @@ import (
 // ValidProbability reports whether p lies in (0, 1]; NaN does not.
 func ValidProbability(p float64) bool { return p > 0 && p <= 1 }
 
-// ThresholdOf is the rejection threshold of a probability: a call is kept iff
-// threshold <= R, R uniform in [0, 2^56). What is no probability keeps all.
+// ThresholdOf returns the rejection threshold of a probability: a call is kept iff
+// threshold <= R, R uniform in [0, 2^56). If p is not a probability, the threshold keeps all.
 func ThresholdOf(p float64) sampling.Threshold {
 	if !ValidProbability(p) || p == 1 {
 		return sampling.AlwaysSampleThreshold
@@ -25,18 +25,18 @@ func ThresholdOf(p float64) sampling.Threshold {
 	return th
 }
 
-// OT is what the `ot` member of a trace state says about sampling.
+// OT holds the sampling values of the `ot` member of a trace state.
 type OT struct {
 	Threshold     sampling.Threshold
 	HasThreshold  bool
 	Randomness    sampling.Randomness
 	HasRandomness bool
-	// LegacyP and LegacyR are p and r of the form before th, as they stand there.
+	// LegacyP and LegacyR are the raw p and r of OpenTelemetry's older form.
 	LegacyP, LegacyR string
 }
 
-// ReadOT reads the `ot` member. The form our SDK writes, `ot=th:..;rv:..` and
-// nothing else, is read without allocating, since every measurement has it.
+// ReadOT parses the `ot` member. It does not allocate for `ot=th:..;rv:..` alone, the form
+// that the corehour SDK writes on every measurement.
 func ReadOT(traceState string) (OT, error) {
 	if ot, ok := readPlainOT(traceState); ok {
 		return ot, nil
@@ -97,7 +97,7 @@ func parseHex(s string) (x uint64, ok bool) {
 
 const notHex = 0x80
 
-// hexDigits is the value of a lower-case hex digit, or notHex.
+// hexDigits holds the values of lower-case hex digits, notHex for other bytes.
 var hexDigits = func() (values [256]byte) {
 	for i := range values {
 		values[i] = notHex
@@ -108,9 +108,8 @@ var hexDigits = func() (values [256]byte) {
 	return values
 }()
 
-// SetThreshold writes th, and rv where it is given, into the `ot` member of a
-// span's trace state and leaves all other members as they are. A trace state
-// that can't be read is replaced: its other members mean nothing to anybody.
+// SetThreshold writes th, and rv unless it is nil, into the `ot` member of a span's trace
+// state and keeps all other members. It replaces a trace state that cannot be parsed.
 func SetThreshold(span ptrace.Span, th sampling.Threshold, rv *sampling.Randomness) {
 	state := span.TraceState()
 	w3c, err := sampling.NewW3CTraceState(state.AsRaw())
@@ -118,8 +117,8 @@ func SetThreshold(span ptrace.Span, th sampling.Threshold, rv *sampling.Randomne
 		w3c, _ = sampling.NewW3CTraceState("")
 	}
 	value := w3c.OTelValue()
-	// Clearing first turns the update into a plain assignment: the caller has
-	// composed the thresholds already.
+	// Without th the update is a plain assignment: the caller has already composed
+	// the thresholds.
 	value.ClearTValue()
 	if err := value.UpdateTValueWithSampling(th); err != nil {
 		return // impossible on a cleared value
@@ -133,7 +132,7 @@ func SetThreshold(span ptrace.Span, th sampling.Threshold, rv *sampling.Randomne
 	}
 }
 
-// ClearThreshold removes th from the `ot` member, where it contradicts rv.
+// ClearThreshold removes th from the `ot` member. Callers use it if th contradicts rv.
 func ClearThreshold(span ptrace.Span) {
 	state := span.TraceState()
 	w3c, err := sampling.NewW3CTraceState(state.AsRaw())
@@ -147,7 +146,7 @@ func ClearThreshold(span ptrace.Span) {
 	}
 }
 
-// FloatOf reads a number whichever way a sender encoded it.
+// FloatOf returns the number in v, an int or a double, and false for other types.
 func FloatOf(v pcommon.Value) (float64, bool) {
 	switch v.Type() {
 	case pcommon.ValueTypeDouble:
@@ -159,7 +158,8 @@ func FloatOf(v pcommon.Value) (float64, bool) {
 	}
 }
 
-// IntOf reads a whole number whichever way a sender encoded it.
+// IntOf returns the whole number in v, an int or a double without a fraction, and false for
+// other values.
 func IntOf(v pcommon.Value) (int64, bool) {
 	switch v.Type() {
 	case pcommon.ValueTypeInt:

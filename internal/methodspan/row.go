@@ -2,8 +2,8 @@ package methodspan
 
 import "time"
 
-// Resource is what all rows of one process share. Rows point to one Resource,
-// so that it is read once per request and not once per span.
+// Resource holds the columns that all rows of one process share. Rows point to one Resource,
+// which is read once per request.
 type Resource struct {
 	ServiceNamespace string `column:"service_namespace"`
 	Service          string `column:"service"`
@@ -12,7 +12,7 @@ type Resource struct {
 	Environment      string `column:"environment"`
 	Instance         string `column:"instance"`
 	Host             string `column:"host"`
-	HostID           string `column:"host_id"` // see ReadResource
+	HostID           string `column:"host_id"` // see ParsedResource.Read
 	HostType         string `column:"host_type"`
 	CloudProvider    string `column:"cloud_provider"`
 	Region           string `column:"region"`
@@ -21,13 +21,12 @@ type Resource struct {
 	ProcessStartNS   int64  `column:"process_start_ns"` // 0 = unknown
 }
 
-// Row is one row of the table method_calls. It is closed under addition (see
-// Sum): a rollup of rows is a row.
+// Row is one row of the table method_calls. The sum of rows is a row too (see Sum).
 //
-// Zero stands for NULL in every optional column: an empty string is an unknown
-// name, P = 0 is an unknown probability. The exceptions are CPUNS (NULL where
-// CPUMeasured is 0) and USDPerCoreHour (nil = unpriced). WallSq, CPUSq and the
-// histograms are absent where they follow from the sums, on rows of one record.
+// Zero stands for NULL in every optional column: an empty string is an unknown name, P = 0 is
+// an unknown probability. The exceptions are CPUNS, which is NULL if CPUMeasured is 0, and
+// USDPerCoreHour, where nil means unpriced. Rows of one record have no WallSq, CPUSq and
+// histograms, which follow from their sums.
 type Row struct {
 	Resource *Resource
 	Kind     string `column:"kind"`
@@ -41,13 +40,13 @@ type Row struct {
 	Caller    string `column:"caller"` // normalised class.method; "" = unknown
 	Stack     string `column:"stack"`
 	Group     string `column:"goroutine_group"`
-	Activated bool   `column:"activated"` // less than a minute before; of a sum, in all of its rows
+	Activated bool   `column:"activated"` // less than a minute before; in a sum: true of all rows
 
 	Calls       float64   `column:"calls"`
 	Measured    int64     `column:"measured"`     // calls timed
 	CPUMeasured int64     `column:"cpu_measured"` // calls whose CPU was timed
 	Errors      float64   `column:"errors"`
-	CPUWaits    float64   `column:"cpu_waits"` // of those whose CPU was timed
+	CPUWaits    float64   `column:"cpu_waits"` // during calls whose CPU was timed
 	WallNS      int64     `column:"wall_ns"`
 	CPUNS       int64     `column:"cpu_ns"`
 	WallSq      float64   `column:"wall_sq"` // sum of squares, ns^2
@@ -57,8 +56,8 @@ type Row struct {
 	WallHist    Histogram `column:"wall_hist"`
 	CPUHist     Histogram `column:"cpu_hist"`
 
-	P       float64 `column:"p"`     // probability after all stages that a call was timed
-	CPUP    float64 `column:"cpu_p"` // probability that its CPU was timed too, given that
+	P       float64 `column:"p"`     // probability that a call was timed, after all sampling stages
+	CPUP    float64 `column:"cpu_p"` // probability that the CPU of a timed call was timed
 	Stratum string  `column:"stratum"`
 
 	ConfiguredRate float64  `column:"configured_rate"`
@@ -77,23 +76,23 @@ type Row struct {
 	ParentSpanID [8]byte  `column:"parent_span_id"`
 	RequestID    string   `column:"request_id"`
 
-	BatchID string `column:"batch_id"` // the queue item this row travelled in
-	RowSeq  int32  `column:"row_seq"`  // its place there
+	BatchID string `column:"batch_id"` // id of the Item
+	RowSeq  int32  `column:"row_seq"`  // position in the Item
 }
 
-// ProcessStats are the columns that only process rows have.
+// ProcessStats holds the columns that only process rows have.
 type ProcessStats struct {
 	Cores float64 `column:"cores"`
-	// Summed: of a sum of rows, which has no more than Cores, in whose mean over the
-	// time of the sum they were paid for as long as in the rows.
+	// Summed is true in a sum of rows, where Cores is the mean over the time of the sum, so
+	// that cores times time is the same as in the rows.
 	Summed bool
-	// HostCores are those of the host, of a sum too; CPULimit is the container's, in
-	// cores, and summed as Cores are. 0 = not known, or no limit.
+	// HostCores is the number of cores of the host, a maximum in sums. CPULimit is the
+	// container's limit in cores, a mean in sums as Cores is. 0 = not known, or no limit.
 	HostCores float64 `column:"host_cores"`
 	CPULimit  float64 `column:"cpu_limit"`
 
 	RSSBytes   int64  `column:"rss_bytes"`
-	CallsTotal int64  `column:"calls_total"` // calls that this process has emitted in counts so far, or TotalNotGiven
+	CallsTotal int64  `column:"calls_total"` // calls emitted in counts by this process so far, or TotalNotGiven
 	Final      bool   `column:"final"`
 	Stats      []Stat `column:"sdk_stats"`
 }
@@ -109,10 +108,10 @@ type Stat struct {
 
 const nanosPerDay = int64(24 * time.Hour)
 
-// EventDay is the partition of the row: days since the Unix epoch, UTC.
+// EventDay returns the partition of the row: days since the Unix epoch, UTC.
 func (r *Row) EventDay() int32 { return EventDay(r.StartNS) }
 
-// EventDay is the partition of rows that started at a time.
+// EventDay returns the partition of rows that start at startNS.
 func EventDay(startNS int64) int32 {
 	day := startNS / nanosPerDay
 	if startNS%nanosPerDay < 0 {
@@ -121,11 +120,12 @@ func EventDay(startNS int64) int32 {
 	return int32(day)
 }
 
-// Q is the probability that the row's CPU measurements were kept with, 0 where
-// it is unknown or nothing was measured.
+// Q returns the probability that the CPU of a call was timed, 0 if it is unknown or nothing
+// was measured.
 func (r *Row) Q() float64 { return r.P * r.CPUP }
 
-// MaximumFollows reports whether a maximum is that of one value: it is not stored.
+// MaximumFollows reports whether the maximum follows from the sum of a single value, so that
+// it is not stored.
 func MaximumFollows(measured, sum, maximum int64) bool {
 	return measured == 1 && (maximum == 0 || maximum == sum)
 }

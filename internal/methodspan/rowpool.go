@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// rowPool keeps the memory of rows that nobody has any more. A row is half a
-// kilobyte that the garbage collector would look through, and a collector makes and
-// drops them all the time. The zero value keeps none.
+// rowPool keeps the memory of unused rows, which saves allocations and garbage collection: a
+// row has half a kilobyte. The zero value keeps none.
 type rowPool struct {
 	mu   sync.Mutex
 	free [][]Row // all zeros
@@ -15,7 +14,7 @@ type rowPool struct {
 	max  int
 }
 
-// allocate is memory for n rows.
+// allocate returns an empty slice with room for n rows.
 func (p *rowPool) allocate(n int) []Row {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,9 +30,9 @@ func (p *rowPool) allocate(n int) []Row {
 	return slices.Grow([]Row(nil), n)
 }
 
-// give takes rows back whose memory beyond their end is zero.
+// give takes back rows. The memory beyond their end must be zero.
 func (p *rowPool) give(rows []Row) {
-	clear(rows) // let go of the names
+	clear(rows) // drops the references to names
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rows+cap(rows) <= p.max {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Sum adds rows of one cell so that every estimate made from the rows is the
-// same when made from their sum. With weights 1/p and 1/q (q = p x cpu_p):
+// Sum adds rows of one cell. Every estimate made from the rows equals the estimate made
+// from their sum. With weights 1/p and 1/q (q = p x cpu_p):
 //
 //	p*    = measured / sum(measured_i / p_i)      wall* = p* x sum(wall_i / p_i)
 //	q*    = cpu_measured / sum(cpu_measured_i/q_i) cpu*  = q* x sum(cpu_i / q_i)
 //	cpu_p* = q* / p* (may exceed 1)
 //
-// squares, errors, waits and histograms alike; calls by plain sum, maxima by max. It
-// adds in float64 and rounds once, in Row. Rows must have a common cell and
-// stratum; which columns the cell has is the caller's choice: the sum keeps
-// those of the first row. Rows are bounded (Bound), and so is the sum. Probabilities that stand for weights (see Final) may be
-// below zero; those of one sum must be of one sign.
+// Squares, errors, waits and histograms are added in the same way, calls by plain sum, maxima
+// by max. Sum adds in float64 and rounds once, in Row. Rows must have one stratum and one
+// cell, whose columns the caller chooses: the sum keeps the other columns of the first row.
+// Rows must be bounded (Bound), and the sum is. Probabilities that stand for weights can be
+// negative; all probabilities of one sum must have the same sign.
 //
 // The zero value is an empty sum.
 type Sum struct {
 	first      Row
-	any        bool // there is a first row
+	any        bool // a row was added
 	start, end int64
 
 	calls    float64
@@ -30,22 +30,22 @@ type Sum struct {
 	cpu      measuredSums
 	errors   float64 // sum of errors / p
 	waits    float64 // sum of waits / q
-	samePCPU bool    // all rows with CPU had the CPUP of the first such row
+	samePCPU bool    // all rows with CPU have the CPUP of the first of them
 	cpuP     float64
 	coreNS   float64 // cores x time of process rows, never below their CPU time
-	coreless bool    // a process row with CPU does not say its cores
+	coreless bool    // a process row with CPU has no cores
 
-	hostCores float64 // the most of any process row
+	hostCores float64 // maximum of the process rows
 	limitNS   float64 // limit x time of process rows, never below their CPU time
 	unlimited bool    // a process row with CPU has no limit
 
-	probes    []Stat  // what probes cost, of the last process row that says it
-	probesEnd int64   // the end of that row
-	ownNS     float64 // what the SDK took of the CPU time of process rows
-	ownless   bool    // a process row with CPU does not say it
+	probes    []Stat  // costs of probes, from the last process row that has any
+	probesEnd int64   // end of that row
+	ownNS     float64 // CPU time of the SDK itself, from process rows
+	ownless   bool    // a process row with CPU has no such value
 }
 
-// measuredSums is one of the two measured quantities, weighted by 1/probability.
+// measuredSums holds wall or CPU time, weighted by 1/probability.
 type measuredSums struct {
 	n       int64   // measured
 	weighed float64 // sum of n / prob
@@ -53,7 +53,7 @@ type measuredSums struct {
 	squares float64
 	max     int64
 	hist    Histogram
-	prob    float64 // of the first row, exact while same is true
+	prob    float64 // probability of the first row, and of all rows while same is true
 	same    bool
 }
 
@@ -67,7 +67,7 @@ func (s *measuredSums) addMeasured(n, x int64, squares float64, max int64, hist 
 		s.same = false
 	}
 	w := 1 / prob
-	s.n = min(s.n+n, MostMeasured) // of bounded rows
+	s.n = min(s.n+n, MostMeasured) // each n is bounded
 	s.weighed += float64(n) * w
 	s.sum += float64(x) * w
 	if n == 1 && squares == 0 {
@@ -89,13 +89,13 @@ func (s *measuredSums) addMeasured(n, x int64, squares float64, max int64, hist 
 	}
 }
 
-// probability is the one that keeps the estimates.
+// probability returns the probability of the sum that keeps the estimates.
 func (s *measuredSums) probability() float64 {
 	if s.n == 0 {
 		return 0
 	}
 	if s.same {
-		return s.prob // n / (n / p) need not be p to the last bit
+		return s.prob // n / (n / p) can differ from p in the last bit
 	}
 	return float64(s.n) / s.weighed
 }
@@ -152,7 +152,7 @@ const (
 	ownCPU      = "own.cpu_ns"
 )
 
-// addProbes keeps what a process row says of the cost of its probes.
+// addProbes keeps the costs of probes of a process row, unless a later row has some.
 func (s *Sum) addProbes(r *Row) {
 	if r.EndNS < s.probesEnd {
 		return
@@ -169,11 +169,11 @@ func (s *Sum) addProbes(r *Row) {
 	}
 }
 
-// addOwn adds what the SDK took of the CPU time of a process row, which is no more than all of it.
+// addOwn adds the CPU time of the SDK itself, at most the CPU time of the row.
 func (s *Sum) addOwn(r *Row) {
 	if r.Process != nil {
 		for _, stat := range r.Process.Stats {
-			if stat.Name == ownCPU && !math.IsNaN(stat.Value) { // a process says what it likes
+			if stat.Name == ownCPU && !math.IsNaN(stat.Value) { // the value comes from the sender
 				s.ownNS += min(max(0, stat.Value), float64(r.CPUNS))
 				return
 			}
@@ -182,7 +182,7 @@ func (s *Sum) addOwn(r *Row) {
 	s.ownless = true
 }
 
-// addHost adds what a process row says of its host.
+// addHost adds the host's cores and the CPU limit of a process row.
 func (s *Sum) addHost(r *Row) {
 	if r.Process == nil {
 		s.unlimited = true
@@ -196,7 +196,7 @@ func (s *Sum) addHost(r *Row) {
 	}
 }
 
-// process is what is kept of processes, nil if it is nothing.
+// process returns the process columns of the sum, nil if all are empty.
 func (s *Sum) process() *ProcessStats {
 	if s.first.Kind != KindProcess || s.end <= s.start {
 		return nil
@@ -219,19 +219,18 @@ func (s *Sum) process() *ProcessStats {
 	return p
 }
 
-// HasCores reports whether the row says how many cores could have spent its CPU time.
+// HasCores reports whether the row is a process row with CPU time and a number of cores.
 func (r *Row) HasCores() bool {
 	return r.Kind == KindProcess && r.CPUMeasured > 0 && r.Process != nil && r.Process.Cores > 0
 }
 
-// Start is the earliest start of the rows.
+// Start returns the earliest start of the rows.
 func (s *Sum) Start() int64 { return s.start }
 
-// Row is the sum. What belongs to single records (ids, process columns, place
-// in a batch) is dropped; the kind becomes aggregate where records were added. Of
-// processes the cores and limits are kept, so that cores x time is the same, if all rows
-// say them, the cores of the host, what the SDK took itself, if all rows say it, and what
-// its probes cost, as of the last row.
+// Row returns the sum. It drops the columns of single records: ids and the position in a
+// batch. The kind call becomes aggregate. Process columns are kept as follows: cores and
+// limits if all rows have them, so that cores x time is the same; the maximum of the host's
+// cores; the CPU time of the SDK if all rows have it; and the probe costs of the last row.
 func (s *Sum) Row() Row {
 	r := s.first
 	r.StartNS, r.EndNS = s.start, s.end

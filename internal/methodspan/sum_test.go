@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// randomRow makes a row of one cell, with the probabilities of many stages.
+// randomRow returns a row of one cell with probabilities as after several sampling stages.
 func randomRow(r *rand.Rand) Row {
 	row := Row{Kind: KindCall, Level: LevelRaw, Class: "c", Method: "m", P: math.Pow(10, -3*r.Float64()), CPUP: math.Pow(2, -3*r.Float64())}
 	row.StartNS = 1e18 + r.Int64N(6e10)
@@ -40,7 +40,7 @@ func randomRow(r *rand.Rand) Row {
 	return row
 }
 
-// estimates are the weighted sums that addition must conserve.
+// estimates returns the weighted sums that addition must conserve.
 type estimates struct{ calls, n, wall, wallSq, errors, nCPU, cpu, cpuSq, wallBins, cpuBins, waits float64 }
 
 func estimatesOf(rows ...Row) estimates {
@@ -179,7 +179,7 @@ func TestEventDay(t *testing.T) {
 	}
 }
 
-// What a histogram has from a value on is right to the width of a bin.
+// The weight at or above a value is exact up to the width of a bin.
 func TestHistogram_From(t *testing.T) {
 	var h Histogram
 	for x := 1.0; x <= 10_000; x++ {
@@ -198,7 +198,7 @@ func TestHistogram_From(t *testing.T) {
 	}
 }
 
-// Sums of the largest rows that can be are rows that can be.
+// The sum of the largest valid rows is a valid row.
 func TestSum_LargestRows(t *testing.T) {
 	for _, p := range []float64{1, 0.3, LeastP, MostP, -MostP} {
 		for _, kind := range []string{KindAggregate, KindProcess} {
@@ -225,7 +225,7 @@ func TestSum_LargestRows(t *testing.T) {
 	}
 }
 
-// A sum says that a caller has just switched the method on if all of its rows do.
+// A sum is activated only if all of its rows are.
 func TestSum_Activated(t *testing.T) {
 	first, later := Row{Kind: KindCounts, Calls: 1, Activated: true}, Row{Kind: KindCounts, Calls: 1}
 	for _, c := range []struct {
@@ -238,8 +238,8 @@ func TestSum_Activated(t *testing.T) {
 	}
 }
 
-// A sum of processes keeps what the last row says of its probes, and what the SDK took if all rows
-// with CPU time say it: at most that time, however it is bracketed.
+// A sum of process rows keeps the probe costs of the last row. It keeps the CPU time of the SDK,
+// at most the total, if all rows with CPU time have it, in any order of additions.
 func TestSum_ProcessProbes(t *testing.T) {
 	beat := func(end, cpu int64, stats ...Stat) Row {
 		return Row{Kind: KindProcess, StartNS: end - 10, EndNS: end, P: 1, CPUP: 1, CPUMeasured: min(1, cpu), CPUNS: cpu, Process: &ProcessStats{Stats: stats}}
