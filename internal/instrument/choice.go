@@ -11,18 +11,18 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// choice is what gets a probe, and what was said about it.
+// choice is the selection of functions that get a probe, with its messages.
 type choice struct {
 	packages []*found // whose files change
 	probes   int
 	probed   int            // packages with probes
 	left     map[string]int // functions without a probe, by reason
-	notes    []string       // each fault of the method file, once
+	notes    []string       // faults of the method file, each once
 }
 
-// choose gives probes to the functions of the packages. Without a method file, or where its
-// defaults say that methods are measured, every function gets one that the compiler does not
-// inline; else those that entries name, or reach by their scope. An entry for one method overrides the inlining.
+// choose selects the functions of the packages that get a probe. Without a method file, or if its
+// defaults measure methods, these are all functions that the compiler does not inline; otherwise those
+// that entries name, or reach by their scope. An entry for one method overrides the inlining.
 func choose(all []*found, file *methodfile.File, reached scopes, others []string) *choice {
 	c := &choice{left: map[string]int{}}
 	used := map[int]bool{}
@@ -78,8 +78,8 @@ func ruleOf(file *methodfile.File, f *function) (*methodfile.Rule, bool) {
 	return file.Lookup(f.normal)
 }
 
-// unused names the entries that fit no function of the build. Those with a signature may be for
-// other languages, unless a function of the build has that name.
+// unused returns the entries that match no function of the build. Entries with a signature can be for
+// other languages, unless a function of the build has their name.
 func unused(all []*found, file *methodfile.File, used map[int]bool, others []string) []string {
 	signatures := map[string]string{} // by name
 	for _, k := range all {

@@ -14,12 +14,12 @@ type Command struct {
 	Args []string // after the verb
 
 	dir      string   // -C
-	list     []string // the flags that decide which files are built
-	patterns []string // the packages that are built
-	vets     bool     // says by itself how a test is vetted
+	list     []string // flags that select the built files
+	patterns []string // built packages
+	vets     bool     // the command line sets -vet itself
 }
 
-// Verbs are those of the go command that build.
+// Verbs are the building verbs of the go command.
 var Verbs = []string{"build", "run", "test", "install"}
 
 var (
@@ -34,7 +34,8 @@ var (
 
 func fields(text string) []string { return strings.Fields(text) }
 
-// ParseCommand reads what follows `corehour go` and its own flags. goflags are those of GOFLAGS.
+// ParseCommand parses the arguments after `corehour go` and its own flags. goflags are the flags of
+// GOFLAGS.
 func ParseCommand(args []string, goflags string) (*Command, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("want a verb of the go command after the flags: %s", strings.Join(Verbs, ", "))
@@ -96,8 +97,8 @@ func ParseCommand(args []string, goflags string) (*Command, error) {
 	return c, nil
 }
 
-// addPattern takes the packages, or the files of one, and returns what follows; nil = nothing
-// that concerns the build.
+// addPattern adds the packages or files at the start of args and returns the remaining arguments; nil =
+// no argument concerns the build.
 func (c *Command) addPattern(args []string) []string {
 	if c.Verb != "run" {
 		c.patterns = append(c.patterns, args[0])
@@ -126,7 +127,7 @@ func refused(name, where string) error {
 func (c *Command) buildArgs(overlay string) []string {
 	args := []string{c.Verb}
 	rest := c.Args
-	if c.dir != "" && len(rest) > 0 { // the go command wants it first
+	if c.dir != "" && len(rest) > 0 { // the go command wants -C first
 		name, _, given := strings.Cut(strings.TrimLeft(rest[0], "-"), "=")
 		if name == "C" {
 			n := 2
@@ -138,7 +139,7 @@ func (c *Command) buildArgs(overlay string) []string {
 	}
 	args = append(args, "-overlay="+overlay)
 	if c.Verb == "test" && !c.vets {
-		args = append(args, "-vet=off") // it would see the changed files, and say nothing of the source
+		args = append(args, "-vet=off") // vet would check the changed files instead of the source
 	}
 	return append(args, rest...)
 }

@@ -1,5 +1,5 @@
-// Package instrument builds Go programs whose functions have probes, without changing their
-// source: `corehour go build` and its kin.
+// Package instrument builds Go programs with a probe in each function, without changing their source:
+// `corehour go build` and similar commands.
 //
 //	Command (command.go)  what was asked of the go command
 //	load    (packages.go) its packages, from go list
@@ -11,9 +11,9 @@
 //	overlay (overlay.go)  the changed files, the tables of probes and the SDK, by -overlay
 //	Run     (run.go)      all of it, then the go command
 //
-// Its invariants: a file that compiles before compiles after, with every line where it was. The
-// source tree and go.mod are never written. A function that cannot have a probe is left out with a
-// reason, and costs no other its own. The same input gives the same binary.
+// Its invariants: a file that compiled before still compiles, with every line at its place. The source
+// tree and go.mod are never written. A function that cannot have a probe is skipped with a reason, and
+// does not affect others. The same input gives the same binary.
 //
 // It does not measure: probes are the SDK's, which the binary carries (sdk.zip).
 package instrument

@@ -12,18 +12,18 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// function is one of a package that may get a probe.
+// function is a function of a package that can get a probe.
 type function struct {
 	name   string // shop/cart.(*Cart).Total
 	normal methodspan.Function
 	line   int
-	brace  int // offset of what follows its opening brace
+	brace  int // offset after its opening brace
 	inline bool
 	reason string // why it cannot have a probe; "" = it can
-	index  int    // of its probe in the package; -1 = none
+	index  int    // index of its probe in the package; -1 = none
 	isMain bool   // it is where the program begins and ends
 
-	decl *ast.FuncDecl // until it is known whether the compiler inlines it
+	decl *ast.FuncDecl // nil once the compiler's inlining is known
 }
 
 // changed reports whether the function gets a statement.
@@ -34,7 +34,7 @@ type source struct {
 	path      string
 	text      []byte
 	functions []*function
-	file      *ast.File // until it is known which of them the compiler inlines
+	file      *ast.File // nil once the compiler's inlining is known
 }
 
 // Reasons why a function has no probe.
@@ -48,7 +48,7 @@ const (
 	notNamed  = "the method file does not name it"
 )
 
-// found is what find returns of a package.
+// found is the result of find for a package.
 type found struct {
 	pkg      *pkg
 	sources  []*source
@@ -56,8 +56,8 @@ type found struct {
 	unlocks  []string // functions that call runtime.UnlockOSThread
 }
 
-// find parses the files of a package. ends says that function main is where the program ends,
-// which it is not where a test calls it.
+// find parses the files of a package. ends means that the program ends with function main, which is not
+// so if a test calls it.
 func find(k *pkg, ends bool) *found {
 	f := &found{pkg: k}
 	for _, path := range k.files() {
@@ -116,7 +116,7 @@ func parse(importPath, path string, text []byte) (s *source, unlocks []string, e
 	return s, unlocks, nil
 }
 
-// nameOf returns a function's name as the runtime has it, but for type parameters.
+// nameOf returns a function's name in the runtime's form, without type parameters.
 func nameOf(importPath string, decl *ast.FuncDecl) string {
 	if decl.Recv == nil || len(decl.Recv.List) == 0 {
 		return importPath + "." + decl.Name.Name
@@ -143,11 +143,11 @@ func nameOf(importPath string, decl *ast.FuncDecl) string {
 	}
 }
 
-// maxSignature bounds what the table of a binary has of a function's types. No entry selects a function by
-// longer ones.
+// maxSignature bounds the signature of a function in the table of a binary. No entry can select a
+// function by a longer one.
 const maxSignature = 512
 
-// signatureOf returns the types of a function's parameters and results as its source has them:
+// signatureOf returns the types of a function's parameters and results as written in the source:
 // `(context.Context, ...string) (Money, error)`.
 func signatureOf(t *ast.FuncType) string {
 	text := types.ExprString(&ast.FuncType{Params: withoutNames(t.Params), Results: withoutNames(t.Results)})
@@ -171,7 +171,7 @@ func withoutNames(list *ast.FieldList) *ast.FieldList {
 	return nameless
 }
 
-// obstacle returns why the function cannot have a probe.
+// obstacle returns the reason why the function cannot have a probe.
 func obstacle(decl *ast.FuncDecl, linked map[string]bool, byHand bool) string {
 	switch {
 	case decl.Body == nil:
@@ -198,8 +198,8 @@ func hasDirective(decl *ast.FuncDecl, directive string) bool {
 	return false
 }
 
-// linknames returns the functions of a file that others link to, or that are linked elsewhere: their
-// callers need not be Go code that can run a probe.
+// linknames returns the functions of a file with a go:linkname directive: their callers need not be Go
+// code that can run a probe.
 func linknames(file *ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, group := range file.Comments {
@@ -215,7 +215,7 @@ func linknames(file *ast.File) map[string]bool {
 	return names
 }
 
-// calls reports whether the code calls a function or method of this name, of whatever it be.
+// calls reports whether the code calls a function or method with this name, of any type or package.
 func calls(body ast.Node, name string) bool {
 	called := false
 	ast.Inspect(body, func(n ast.Node) bool {

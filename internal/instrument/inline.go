@@ -14,29 +14,29 @@ import (
 	"strings"
 )
 
-// The compiler's budget for a function that it inlines, and what it counts for a call
+// The compiler's budget for inlining a function, and its cost of a call
 // (cmd/compile/internal/inline).
 const (
 	inlineBudget  = 80
 	callCost      = 57
-	parameterCost = 17 // of a call of a parameter
+	parameterCost = 17 // cost of a call of a parameter
 	closureCost   = 16
 	never         = inlineBudget + 1
 )
 
-// estimate is what the compiler may find when it inlines the functions of a package. It knows no types and
-// no other package.
+// estimate predicts which functions of a package the compiler inlines. It knows no types of expressions
+// and no other package.
 type estimate struct {
-	types      map[string]bool                     // that the package declares
-	functions  map[string]*ast.FuncDecl            // that are no methods
-	methods    map[string][]*ast.FuncDecl          // by their names alone
+	types      map[string]bool                     // types declared by the package
+	functions  map[string]*ast.FuncDecl            // functions without receiver
+	methods    map[string][]*ast.FuncDecl          // methods by name
 	interfaces map[string]bool                     // names of methods of the package's interfaces
-	imports    map[*ast.FuncDecl]map[string]string // paths by the names of its file
+	imports    map[*ast.FuncDecl]map[string]string // import paths by package name in the file
 	costs      map[*ast.FuncDecl]int
 }
 
-// estimateInlined estimates which functions of a package the compiler inlines, so that a probe would cost
-// a multiple of what they do.
+// estimateInlined returns the functions of a package that the compiler probably inlines. A probe would
+// cost a multiple of their work.
 func estimateInlined(sources []*source) {
 	e := &estimate{
 		types: map[string]bool{}, functions: map[string]*ast.FuncDecl{}, methods: map[string][]*ast.FuncDecl{},
@@ -94,19 +94,19 @@ func (e *estimate) addType(spec *ast.TypeSpec) {
 	}
 }
 
-// cost is what the compiler counts for the function, never for one that it does not inline.
+// cost returns the compiler's inlining cost of the function, or never if it does not inline it.
 func (e *estimate) cost(decl *ast.FuncDecl) int {
 	if cost, ok := e.costs[decl]; ok {
 		return cost
 	}
-	e.costs[decl] = never // while it is looked at: a call of itself is not inlined
+	e.costs[decl] = never // during the computation, because a recursive function is not inlined
 	if decl.Body != nil && !hasDirective(decl, "//go:noinline") {
 		e.costs[decl] = e.costOfBody(decl)
 	}
 	return e.costs[decl]
 }
 
-// body is a function whose cost is added up.
+// body adds up the cost of a function.
 type body struct {
 	*estimate
 	imports    map[string]string
@@ -125,7 +125,7 @@ func (e *estimate) costOfBody(decl *ast.FuncDecl) int {
 	return min(b.cost, never)
 }
 
-// visit adds what a node costs, and reports whether those below it are to be visited.
+// visit adds the cost of a node, and reports whether its children are to be visited.
 func (b *body) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case nil, *ast.BlockStmt, *ast.ExprStmt, *ast.ParenExpr, *ast.DeclStmt, *ast.GenDecl, *ast.ValueSpec, *ast.Comment, *ast.CommentGroup:
@@ -138,7 +138,7 @@ func (b *body) visit(n ast.Node) bool {
 	case *ast.CallExpr:
 		b.visitCall(n)
 		return false
-	case *ast.SelectorExpr: // one node, and another for its operand, unless that is a package
+	case *ast.SelectorExpr: // one node, and one for its operand, unless that is a package
 		b.cost++
 		if b.packageOf(n.X) == "" {
 			ast.Inspect(n.X, b.visit)
@@ -153,7 +153,7 @@ func (b *body) visit(n ast.Node) bool {
 	return b.cost <= inlineBudget
 }
 
-// visitCall adds what a call costs, or a conversion.
+// visitCall adds the cost of a call or conversion.
 func (b *body) visitCall(call *ast.CallExpr) {
 	b.cost++
 	for _, argument := range call.Args {
@@ -181,7 +181,7 @@ func (b *body) visitCall(call *ast.CallExpr) {
 		}
 		ast.Inspect(f.X, b.visit)
 		switch of, ok := f.X.(*ast.SelectorExpr); {
-		case ok && b.packageOf(of.X) == "encoding/binary": // of a byte order: where memory need not be aligned, one instruction
+		case ok && b.packageOf(of.X) == "encoding/binary": // methods of a byte order: one instruction on machines with unaligned access
 		case b.interfaces[f.Sel.Name]:
 			b.cost += callCost
 		default:
@@ -193,7 +193,7 @@ func (b *body) visitCall(call *ast.CallExpr) {
 	}
 }
 
-// packageOf is the path of the package that an expression names, "" if it names none.
+// packageOf returns the path of the package that an expression names, or "".
 func (b *body) packageOf(x ast.Expr) string {
 	if name, ok := x.(*ast.Ident); ok && !b.parameters[name.Name] {
 		return b.imports[name.Name]
@@ -201,8 +201,8 @@ func (b *body) packageOf(x ast.Expr) string {
 	return ""
 }
 
-// costOfCallees is what the compiler counts for a call of one of the functions: where it inlines
-// them, what it counts for them.
+// costOfCallees returns the compiler's cost of a call of one of the functions: the cost of their bodies if
+// it inlines them.
 func (b *body) costOfCallees(callees ...*ast.FuncDecl) int {
 	cost := 0
 	for _, callee := range callees {
@@ -216,7 +216,7 @@ func (b *body) costOfCallees(callees ...*ast.FuncDecl) int {
 	return cost
 }
 
-// intrinsic reports whether the compiler has instructions in place of the function, or next to none.
+// intrinsic reports whether the compiler replaces the function by instructions, or by almost nothing.
 func intrinsic(importPath, name string) bool {
 	switch importPath {
 	case "unsafe", "math/bits", "sync/atomic":
@@ -227,8 +227,8 @@ func intrinsic(importPath, name string) bool {
 	return false
 }
 
-// markInlined asks the compiler itself. It compiles what would be built once more, unless that is
-// in the build cache. Its notes name packages for which the estimate stands.
+// markInlined asks the compiler which functions it inlines. It compiles the build again, unless the
+// result is in the build cache. It returns notes that name packages for which the estimate is kept.
 func markInlined(ctx context.Context, c *Command, p *program, all []*found) (notes []string, err error) {
 	args := append(inDir(c.dir, "build"), c.list...)
 	for _, k := range p.packages {
@@ -252,7 +252,8 @@ func markInlined(ctx context.Context, c *Command, p *program, all []*found) (not
 	return notes, nil
 }
 
-// compilerSays has the places of functions that the compiler inlines, and the directories of what it compiled.
+// compilerSays holds the positions of functions that the compiler inlines, and the directories of the
+// compiled packages.
 type compilerSays struct {
 	can  map[string]bool // by path:line
 	dirs map[string]bool
@@ -277,8 +278,9 @@ func readCompiler(text, dir string) compilerSays {
 	return says
 }
 
-// mark marks the functions of a package that the compiler inlines. False if it printed nothing of a
-// package that has such by the estimate: the build cache can lose what it printed, and keep what it made.
+// mark marks the functions of a package that the compiler inlines. It returns false if the compiler
+// printed nothing for a package in which the estimate inlines some: the build cache can lose the output of
+// the compiler and keep its result.
 func (says compilerSays) mark(k *found) bool {
 	printed, estimated := says.dirs[k.pkg.Dir], false
 	for _, s := range k.sources {
@@ -292,13 +294,13 @@ func (says compilerSays) mark(k *found) bool {
 	return printed || !estimated
 }
 
-// wraps reports whether a function, as the compiler prints it, is the wrapper of a generic one for some types,
-// which it inlines whatever the function is.
+// wraps reports whether a function in the compiler's output is a generated wrapper that instantiates a
+// generic one. The compiler always inlines those.
 func wraps(name string) bool {
 	return strings.Contains(name, "[") && !strings.Contains(name, "[go.shape.")
 }
 
-// lastLines returns the end of what a command printed.
+// lastLines returns the last lines of a command's output.
 func lastLines(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")

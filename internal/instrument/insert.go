@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// atEnd is what function main begins with, so that its end, also by a panic, is noticed.
+// atEnd is the first statement of function main. It notices the end of main, also by a panic.
 const atEnd = " defer _corehourAtEnd();"
 
-// statement is what a function with a probe begins with. One that is off costs a load and a branch.
+// statement is the first statement of a function with a probe. A probe that is off costs a load and a
+// branch.
 func statement(index int) string {
 	return fmt.Sprintf(" if _corehourM[%d].On() { defer _corehourM[%[1]d].Begin().End() };", index)
 }
 
-// insert returns the text with the statements after the opening braces of functions. No line moves.
+// insert returns the text with statements inserted after the opening braces of functions. No line moves.
 func (s *source) insert() []byte {
 	var out bytes.Buffer
 	out.Grow(len(s.text) + 100*len(s.functions))

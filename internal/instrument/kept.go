@@ -13,19 +13,18 @@ import (
 	"time"
 )
 
-// A build reads the files of its overlay again and again, and few of them are others than those of the
-// build before: so they stay. Creating and deleting hundreds of files takes a file system longer than
-// finding out what belongs into them.
+// The files of an overlay are kept between builds, because few of them change. For a file system, creating
+// and deleting hundreds of files takes longer than computing their contents.
 const (
 	mostKept = 20000
-	inUse    = time.Hour // a file that was used since may be another build's
+	inUse    = time.Hour // a file used more recently can belong to a build that is running
 )
 
-// kept is a directory of files that are named by what they hold.
+// kept is a directory of files that are named by a hash of their contents.
 type kept struct {
 	dir       string
 	most      int
-	temporary bool // the user has no directory that can be written to
+	temporary bool // the user has no writable directory
 }
 
 func openKept() (*kept, error) {
@@ -47,8 +46,7 @@ func (k *kept) writable() bool {
 	return err == nil && errors.Join(f.Close(), os.Remove(f.Name())) == nil
 }
 
-// file returns the path of a file with this text. Two files for which the program has different
-// names are two.
+// file returns the path of a file with this text. The program's name of the file is part of the hash.
 func (k *kept) file(name string, text []byte) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00", name)
@@ -63,7 +61,7 @@ func (k *kept) file(name string, text []byte) (string, error) {
 	return path, nil
 }
 
-// has reports whether the file is there and whole, and keeps it from being removed.
+// has reports whether the file exists with the whole text, and marks it as used.
 func (k *kept) has(path string, text []byte) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() != int64(len(text)) {
@@ -76,8 +74,8 @@ func (k *kept) has(path string, text []byte) bool {
 	return err == nil && bytes.Equal(held, text)
 }
 
-// write replaces the file at once: another build may be reading it. It need not be on the disk, as what
-// package durable writes: what is read is compared.
+// write replaces the file atomically, because another build can be reading it. It does not sync, as
+// package durable does: the contents are compared before each use.
 func (k *kept) write(path string, text []byte) error {
 	f, err := os.CreateTemp(k.dir, "new-*")
 	if err != nil {
@@ -93,7 +91,7 @@ func (k *kept) write(path string, text []byte) error {
 	return err
 }
 
-// close removes the files that were not used for longest, if there are more than the most.
+// close removes the least recently used files beyond the maximum.
 func (k *kept) close() error {
 	if k.temporary {
 		return os.RemoveAll(k.dir)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// originalNames writes what the go command says, with the names of the program's files in the
-// place of those that stand for them: these are gone when someone looks.
+// originalNames forwards the output of the go command, and replaces the names of overlay files by the
+// names of the program's files, because the former can be gone later.
 type originalNames struct {
 	to    io.Writer
 	names *strings.Replacer
-	rest  []byte // of a line
+	rest  []byte // an incomplete line
 }
 
-// named gives the files of the overlay the names that the go command has for them in a directory.
+// named maps the overlay's files to the names that the go command prints for them in a directory.
 func (o *overlay) named(to io.Writer, dir string) *originalNames {
 	var pairs []string
 	for path, file := range o.replace {
@@ -31,7 +31,7 @@ func (o *overlay) named(to io.Writer, dir string) *originalNames {
 	return &originalNames{to: to, names: strings.NewReplacer(pairs...)}
 }
 
-// Write writes whole lines.
+// Write forwards complete lines.
 func (w *originalNames) Write(text []byte) (int, error) {
 	w.rest = append(w.rest, text...)
 	end := bytes.LastIndexByte(w.rest, '\n') + 1
@@ -41,7 +41,7 @@ func (w *originalNames) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// Flush writes what has no end of a line.
+// Flush forwards an incomplete last line.
 func (w *originalNames) Flush() error {
 	_, err := w.names.WriteString(w.to, string(w.rest))
 	w.rest = nil

@@ -17,18 +17,18 @@ import (
 //go:embed sdk.zip
 var sdkZip []byte
 
-// The SDK gets a place in the main module that `./...` leaves out, and which no program can have
-// by chance. The package for the end of a program has to be one of the standard library, which
-// alone may ask for it.
+// The SDK is placed in a directory of the main module that `./...` skips and that no program has by
+// chance. The package with the exit hook must be part of the standard library, which alone can register
+// one.
 const (
 	placeOfSDK  = "_corehour"
 	exitPackage = "corehourexit"
 	probesFile  = "00_corehour_probes.go" // the first of its package, so that its methods are declared first
 	startFile   = "start_generated.go"
-	oldestGo    = "go1.25" // that the SDK is written for; a file may say so whatever the module says
+	oldestGo    = "go1.25" // language version of the SDK; a file can set it whatever the module's version is
 )
 
-// overlay is what replaces or joins the files of the program.
+// overlay holds the files that replace or extend the files of the program.
 type overlay struct {
 	*kept
 	replace map[string]string
@@ -39,7 +39,7 @@ func newOverlay() (*overlay, error) {
 	return &overlay{kept: k, replace: map[string]string{}}, err
 }
 
-// put makes the text the content of the file at the path.
+// put sets the contents of the file at path.
 func (o *overlay) put(path string, text []byte) (err error) {
 	o.replace[path], err = o.file(path, text)
 	return err
@@ -54,7 +54,7 @@ func (o *overlay) list() (string, error) {
 	return o.file("overlay.json", text)
 }
 
-// fill puts in what the build needs.
+// fill adds all files of the build: rewritten sources, probes and the SDK.
 func (o *overlay) fill(p *program, c *choice, methodFile, calls string) error {
 	sdk := sdkPath
 	if p.sdk == nil {
@@ -79,7 +79,7 @@ func (o *overlay) fill(p *program, c *choice, methodFile, calls string) error {
 	return nil
 }
 
-// probesOf returns the file that holds the probes of a package.
+// probesOf returns the source of the file that declares the probes of a package.
 func probesOf(k *found, sdk string) []byte {
 	table := tableOf(k) + tableEnd
 	end := ""
@@ -157,7 +157,7 @@ func init() { Autostart(builtMethodFile, builtCalls, corehourexit.Add, corehoure
 	return o.put(filepath.Join(p.goroot, "src", exitPackage, "exit.go"), []byte(exitSource))
 }
 
-// exitSource calls a function however the program ends by itself: main returns, or os.Exit.
+// exitSource calls a function when the program ends by itself: main returns, or os.Exit is called.
 const exitSource = `package corehourexit
 
 import "internal/runtime/exithook"
@@ -167,9 +167,9 @@ func Add(f func()) { exithook.Add(exithook.Hook{F: f, RunOnFailure: true}) }
 func Goroutine() uint64 { return exithook.Goid() }
 `
 
-// placeOfFrames returns the import path of the package that walks stacks, for which there is assembly.
-// The assembler changes into the directory of a package, so that has to exist: it is one of the standard
-// library that holds nothing but other packages.
+// placeOfFrames returns the import path for the package that walks stacks, which contains assembly. The
+// assembler changes into the directory of a package, so the directory must exist: it is a directory of the
+// standard library that contains only other packages.
 func placeOfFrames(goroot string) (string, error) {
 	for _, path := range []string{"index", "container", "text", "archive", "compress", "database"} {
 		dir := filepath.Join(goroot, "src", path)
@@ -181,14 +181,14 @@ func placeOfFrames(goroot string) (string, error) {
 	return "", fmt.Errorf("%s: no directory of the standard library is without files: corehour knows Go %s to 1.26", goroot, oldestGo[2:])
 }
 
-// overlaid is the build tag of what the SDK does where assembly cannot be compiled: the assembler
-// changes into the directory of a package, and an overlay makes none. alwaysSet stands for it.
+// overlaid is the build tag of SDK code for places where assembly cannot be compiled, because the
+// assembler needs the package's directory and an overlay creates none. alwaysSet replaces it.
 const (
 	overlaid  = "corehour_overlay"
 	alwaysSet = "go1.1"
 )
 
-// relocated returns a file of the SDK for its new import path, and that of its package frames.
+// relocated returns a file of the SDK with its new import path, and that of package frames.
 func relocated(text []byte, path, frames string) []byte {
 	text = bytes.ReplaceAll(text, []byte(`"`+sdkPath+`/internal/frames"`), []byte(`"`+frames+`"`))
 	text = bytes.ReplaceAll(text, []byte(`"`+sdkPath+`/internal/`), []byte(`"`+path+`/internal/`))

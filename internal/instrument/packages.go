@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// pkg is a package of the build, as go list has it.
+// pkg is a package of the build, in the form of go list.
 type pkg struct {
 	ImportPath string
 	Name       string
@@ -27,7 +27,7 @@ type pkg struct {
 	ForTest    string
 	Module     *module
 
-	vendored bool // has probes only where the method file names it
+	vendored bool // gets probes only where the method file names it
 }
 
 type module struct {
@@ -36,19 +36,19 @@ type module struct {
 	Main bool
 }
 
-// program is what is built.
+// program is the program to build.
 type program struct {
 	goroot   string
-	main     *module  // the one that the SDK is placed in
+	main     *module  // the module in which the SDK is placed
 	packages []*pkg   // that can have probes, by import path
 	others   []string // import paths of packages that cannot
-	signals  bool     // a package of it handles signals
-	sdk      *pkg     // the SDK, where the program has it itself
+	signals  bool     // one of its packages handles signals
+	sdk      *pkg     // the program's own SDK, if it has one
 }
 
 const sdkPath = "github.com/corehour/corehour/sdk"
 
-// load asks the go command for the packages of the build.
+// load lists the packages of the build by the go command.
 func load(ctx context.Context, c *Command) (*program, error) {
 	args := []string{"list"}
 	if c.dir != "" {
@@ -139,7 +139,7 @@ func inDir(dir string, args ...string) []string {
 	return slices.Concat(args[:1], []string{"-C", dir}, args[1:])
 }
 
-// output runs the go command and returns what it prints.
+// output runs the go command and returns its output.
 func output(ctx context.Context, args ...string) ([]byte, error) {
 	return outputOf(exec.CommandContext(ctx, "go", args...))
 }

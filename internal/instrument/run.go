@@ -21,18 +21,18 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// Settings are what `corehour go` is asked beyond the go command.
+// Settings are the options of `corehour go` itself.
 type Settings struct {
 	Methods string   // path of the method file; "" = none
-	Task    string   // one of Tasks instead; "" = none
+	Task    string   // one of Tasks instead of a method file; "" = none
 	Roots   []string // methods, for task part
-	DryRun  bool     // print what would get a probe, and build nothing
-	Diff    bool     // print how files would change, and build nothing
-	Exact   bool     // ask the compiler what it inlines
+	DryRun  bool     // print the probes, build nothing
+	Diff    bool     // print the changes of files, build nothing
+	Exact   bool     // ask the compiler for inlined functions
 	Quiet   bool     // print no summary
 }
 
-// Run builds, and returns the exit code of the go command. The context is for what comes before that.
+// Run builds, and returns the exit code of the go command. ctx ends only the preparation.
 func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Writer) (int, error) {
 	b, err := newPlanned(ctx, s, args, stderr)
 	if err != nil {
@@ -51,7 +51,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = o.close() }() // files that stay are no reason to fail
+	defer func() { _ = o.close() }() // files that remain are no reason to fail
 	if err := o.fill(b.program, b.chosen, b.methods, b.calls.table(b.all)); err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return 0, err
 	}
-	if b.command.Verb == "run" { // the program has standard error itself
+	if b.command.Verb == "run" { // the program uses standard error itself
 		return build(b.command, overlay, stdout, stderr)
 	}
 	dir, err := filepath.Abs(b.command.dir)
@@ -71,21 +71,21 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	return code, cmp.Or(err, named.Flush())
 }
 
-// planned is what is to be built.
+// planned is the planned build.
 type planned struct {
 	command *Command
 	program *program
 	all     []*found // of every package
 	file    *methodfile.File
-	methods string // text of the method file, with what scopes reach
+	methods string // text of the method file, with the functions that scopes reach
 	chosen  *choice
 	calls   graph
 }
 
-// newPlanned reads the program and chooses the functions that get a probe.
+// newPlanned reads the program and selects the functions that get a probe.
 func newPlanned(ctx context.Context, s Settings, args []string, stderr io.Writer) (*planned, error) {
-	// Reserved and never touched: garbage collection waits until the heap is as large, and so
-	// does not take a third of the time of parsing.
+	// Reserved and never touched: garbage collection starts only at this heap size, instead of
+	// taking a third of the time of parsing.
 	reserved := make([]byte, 64<<20)
 	goflags, err := output(ctx, "env", "GOFLAGS")
 	if err != nil {
@@ -128,7 +128,7 @@ func newPlanned(ctx context.Context, s Settings, args []string, stderr io.Writer
 	return b, err
 }
 
-// readMethods returns the text of the method file, or of the task's, and what it says.
+// readMethods returns the text of the method file, or of the task, and its parsed form.
 func readMethods(s Settings, stderr io.Writer) (string, *methodfile.File, error) {
 	task, err := s.taskFile()
 	if err != nil || task == "" && s.Methods == "" {
@@ -154,7 +154,7 @@ func readMethods(s Settings, stderr io.Writer) (string, *methodfile.File, error)
 	return string(text), file, nil
 }
 
-// checkSDK refuses a program that has an SDK of its own which cannot take these probes.
+// checkSDK returns an error if the program has an SDK of its own that does not support these probes.
 func (p *program) checkSDK() error {
 	if p.sdk == nil {
 		return nil
@@ -167,8 +167,8 @@ func (p *program) checkSDK() error {
 	return fmt.Errorf("the program imports %s, of a version without compiled-in probes: go get %[1]s@latest", sdkPath)
 }
 
-// build runs the go command, and waits for it whatever signal arrives: what is typed in a terminal
-// the go command gets as well, a request to end is passed on.
+// build runs the go command and waits for it. The go command gets signals of a terminal directly; a
+// request to terminate is forwarded.
 func build(c *Command, overlay string, stdout, stderr io.Writer) (int, error) {
 	cmd := exec.Command("go", c.buildArgs(overlay)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
@@ -217,7 +217,7 @@ func (c *choice) printDiff(w io.Writer) error {
 	return nil
 }
 
-// printChoice prints a line for each function: probe, or why it has none.
+// printChoice prints a line for each function: probe, or the reason for having none.
 func printChoice(w io.Writer, all []*found) error {
 	var b bytes.Buffer
 	for _, k := range all {
@@ -241,7 +241,7 @@ func printChoice(w io.Writer, all []*found) error {
 	return err
 }
 
-// summarize says what was chosen, each fault once, and how probes are switched on.
+// summarize prints the selection, each fault once, and how to switch the probes on.
 func (c *choice) summarize(w io.Writer, p *program, file *methodfile.File) {
 	fmt.Fprintf(w, "corehour go: probes in %d functions of %d packages", c.probes, c.probed)
 	separator := "; without: "

@@ -11,19 +11,19 @@ import (
 // Probe is a line of the table of a built binary.
 type Probe struct {
 	Name      string
-	Signature string // "" if it is too long, or the build an old one
+	Signature string // "" if too long
 	WallOnly  bool   // its CPU is never timed
 }
 
-// A table is a constant of the binary: the heading, the package, a line a probe with its name, flags
-// and signature, and an end.
+// A table is a constant of the binary: a heading, the package, a line for each probe with its name, flags
+// and signature, and an end mark.
 const (
 	probesTable  = "probes"
 	tableEnd     = "\x00"
 	wallOnlyFlag = "w"
 )
 
-// heading is put together at run time, so that this program has none in it.
+// heading is concatenated at run time, so that this program's binary does not contain it.
 func heading(kind string) []byte { return []byte(strings.Join([]string{"corehour", kind, "1\n"}, ":")) }
 
 func tableOf(k *found) string {
@@ -45,7 +45,7 @@ func tableOf(k *found) string {
 	return b.String()
 }
 
-// Probes reads the tables of a binary that was built with probes, in the order of their names.
+// Probes returns the probes in the tables of a binary, ordered by name.
 func Probes(path string) ([]Probe, error) {
 	var all []Probe
 	err := readTables(path, probesTable, func(table string) {
@@ -60,7 +60,7 @@ func Probes(path string) ([]Probe, error) {
 	return slices.Compact(all), err
 }
 
-// readTables reads what follows the heading in each table of a binary.
+// readTables reads the text after the heading of each table in a binary.
 func readTables(path, kind string, read func(table string)) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Tasks are the values of Settings.Task: method files that need not be written.
+// Tasks are the values of Settings.Task: predefined method files.
 var Tasks = []string{"whole", "part", "start-up"}
 
-// taskFile returns the text of the task's method file, "" without a task.
+// taskFile returns the text of a task's method file, or "" without a task.
 func (s Settings) taskFile() (string, error) {
 	switch {
 	case s.Task != "" && !slices.Contains(Tasks, s.Task):
