@@ -21,7 +21,7 @@ UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|T
 ARITHMETIC := regression/compare/evidence regression/stats
 SIMULATIONS := ./test/sim/... ./test/bench/verdicts ./processor/adaptivesampler/internal/decide/sim/...
 # Tests of the SDK that do nothing with the race detector: it allocates and costs time.
-UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate|TestCountedCallsOutOfTheCaches
+UNCHANGED := TestProbes_NoAllocation|TestCallerCache_Bounded|TestTimes_IndependentOfRate|TestCounts_OutOfCacheCost
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 
 .DEFAULT_GOAL := help

@@ -11,7 +11,7 @@ var aggregated = NewMethod("aggregated.Calls")
 
 // Mode Aggregate times every call; those that were chosen have caller and CPU; a
 // change of mode and of rate in between loses none.
-func TestAggregateTimesEveryCall(t *testing.T) {
+func TestAggregate_TimesEveryCall(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	const goroutines, each = 8, 5000
 	var running sync.WaitGroup
@@ -71,7 +71,7 @@ func TestAggregateTimesEveryCall(t *testing.T) {
 }
 
 // A call belongs to the minute it began in, also if it ends in another one.
-func TestACellNeverSpansAMinute(t *testing.T) {
+func TestAggregate_CellWithinMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _ := startWith(t, func(c *config) {})
 		force(e, aggregated, settings{mode: Aggregate, rate: 0, noCaller: true})

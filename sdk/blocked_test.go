@@ -31,7 +31,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 
 // A stderr that nobody reads holds up nothing: neither NewMethod nor Stats, nor the
 // beginning and the end of the SDK.
-func TestAStderrThatNobodyReads(t *testing.T) {
+func TestMessages_StderrBlocked(t *testing.T) {
 	pipe := newStuck()
 	old := messages
 	messages = messagelog.New(pipe, time.Minute)
@@ -63,7 +63,7 @@ func TestAStderrThatNobodyReads(t *testing.T) {
 
 // What goes on after its context has ended cannot hold shutdown up; until it lets go
 // there is no other Start.
-func TestShutdownIsBounded(t *testing.T) {
+func TestShutdown_Bounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		options func(*stuck) []Option
 		bounded bool   // the context of shutdown
@@ -126,7 +126,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-func TestShutdownWithoutContext(t *testing.T) {
+func TestShutdown_NilContext(t *testing.T) {
 	shutdown, err := Start(context.Background(), WithWriter(io.Discard))
 	if err != nil {
 		t.Fatal(err)

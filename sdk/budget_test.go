@@ -10,7 +10,7 @@ import (
 )
 
 // Default rates give way to what is affordable, the busiest first; counts and estimates stay right.
-func TestDefaultRatesAreAffordable(t *testing.T) {
+func TestBudget_LowersDefaultRates(t *testing.T) {
 	c := &collector{}
 	busy, seldom, chosen := NewMethod("shop/budget.Busy"), NewMethod("shop/budget.Seldom"), NewMethod("shop/budget.Chosen", Rate(0.5))
 	_, stop := start(t, WithHTTPClient(c.client()), WithSample(0.5), WithCPURate(0))
@@ -70,7 +70,7 @@ func TestDefaultRatesAreAffordable(t *testing.T) {
 
 // What one may have: nobody gives way as long as all of it is affordable, and those who want little
 // never do.
-func TestFairShares(t *testing.T) {
+func TestFairShare_MaxMin(t *testing.T) {
 	for _, test := range []struct {
 		wanted []float64
 		want   float64
@@ -93,7 +93,7 @@ func TestFairShares(t *testing.T) {
 }
 
 // A rate of 1 asks for every call.
-func TestEveryCallIsAffordable(t *testing.T) {
+func TestBudget_KeepsRateOne(t *testing.T) {
 	m := NewMethod("shop/budget.Every")
 	start(t, WithHTTPClient((&collector{}).client()), WithSample(1), WithCPURate(0))
 	for begun := time.Now(); time.Since(begun) < 300*time.Millisecond; {
@@ -107,7 +107,7 @@ func TestEveryCallIsAffordable(t *testing.T) {
 }
 
 // A rate that gives way stays above the file's min, and above what can be stored.
-func TestDefaultRatesKeepTheirBounds(t *testing.T) {
+func TestBudget_KeepsFileBounds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "methods.json")
 	if err := os.WriteFile(path, []byte(`{"version": 1, "defaults": {"min": 0.002}}`), 0o600); err != nil {
 		t.Fatal(err)

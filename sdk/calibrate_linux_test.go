@@ -29,7 +29,7 @@ func TestCalibration(t *testing.T) {
 // What the probe adds to an empty call's time is what it says that it adds, whether the
 // call's CPU is timed or not, and no reading of the thread's clock is in it. A host may give
 // its processors to others meanwhile: then another round has to show it.
-func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
+func TestCalibration_EmptyCallMatchesProbe(t *testing.T) {
 	e, _ := startWith(t, func(*config) {})
 	median := func(s settings) (cpu, wall int64) {
 		force(e, truth, s)
@@ -69,7 +69,7 @@ func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
 // between two timed calls the caches forget the probe. It is of rounds in turn, since
 // the machine's speed changes, and the median of tries. Next to others it takes some of their
 // turns, in which every call may follow one of theirs; then a round with others has to show it.
-func TestTimesDoNotDependOnTheRate(t *testing.T) {
+func TestTimes_IndependentOfRate(t *testing.T) {
 	if raceEnabled {
 		return // its part of the probe is cold, too, and many times as large
 	}

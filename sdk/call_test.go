@@ -111,7 +111,7 @@ func either(m *Method) {
 }
 
 // One function that begins several methods does not tell which is the caller.
-func TestAnAmbiguousFunctionIsNoCaller(t *testing.T) {
+func TestCallers_AmbiguousFunction(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	both := []*Method{NewMethod("called.Either"), NewMethod("called.Or")}
 	want := "called.Either, unknown"
@@ -127,7 +127,7 @@ func TestAnAmbiguousFunctionIsNoCaller(t *testing.T) {
 }
 
 // Panics and Goexit end a call that is deferred, and free its thread.
-func TestPanicAndGoexit(t *testing.T) {
+func TestCall_PanicAndGoexit(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, cpuRate: 1} })
 	func() {
 		defer func() { recover() }()
@@ -151,7 +151,7 @@ func TestPanicAndGoexit(t *testing.T) {
 
 // A detailed call that is ended twice is recorded once, also when its detail
 // serves another call by then.
-func TestEndedTwice(t *testing.T) {
+func TestCall_EndedTwice(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, cpuRate: 1} })
 	first := childMethod.Begin()
 	first.End()
@@ -169,7 +169,7 @@ func TestEndedTwice(t *testing.T) {
 
 // A second End of a call timed by the wall alone is a second measurement, as the
 // documentation says, and still one call.
-func TestEndedTwiceByTheWall(t *testing.T) {
+func TestCall_EndedTwiceWallOnly(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, noCaller: true} })
 	force(e, childMethod, settings{rate: 1, noCaller: true})
 	before := childMethod.Calls()
@@ -181,7 +181,7 @@ func TestEndedTwiceByTheWall(t *testing.T) {
 	}
 }
 
-func TestEndErrorLooksWhenTheCallEnds(t *testing.T) {
+func TestEndError_ReadsAtEnd(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	f := func(fail bool) (err error) {
 		defer childMethod.Begin().EndError(&err)
@@ -209,7 +209,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
-func TestTheSameNameIsTheSameMethod(t *testing.T) {
+func TestNewMethod_SameName(t *testing.T) {
 	if NewMethod("called.Child", Rate(0.5)) != childMethod {
 		t.Error("another method of the same name")
 	}
@@ -219,7 +219,7 @@ func TestTheSameNameIsTheSameMethod(t *testing.T) {
 }
 
 // A Call lives in registers.
-func TestACallIsThreeWords(t *testing.T) {
+func TestCall_ThreeWords(t *testing.T) {
 	if size := unsafe.Sizeof(Call{}); size > 3*unsafe.Sizeof(uintptr(0)) && size > 24 {
 		t.Errorf("%d bytes", size)
 	}
@@ -229,7 +229,7 @@ func TestACallIsThreeWords(t *testing.T) {
 }
 
 // A probe that is off must cost a load and a branch: Begin and End are inlined.
-func TestBeginAndEndAreInlined(t *testing.T) {
+func TestProbe_Inlined(t *testing.T) {
 	out, err := exec.Command("go", "build", "-gcflags=-m=2", ".").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -245,7 +245,7 @@ func TestBeginAndEndAreInlined(t *testing.T) {
 }
 
 // What a program leaves out by nil is left out.
-func TestNilIsNothing(t *testing.T) {
+func TestBeginContext_NilContext(t *testing.T) {
 	m := NewMethod("called.Nil", nil, Rate(1), nil)
 	c := &collector{}
 	shutdown, err := Start(nil, nil, WithHTTPClient(c.client()), nil) //nolint:staticcheck // a program may

@@ -38,7 +38,7 @@ func wayBoth(m *Method) {
 
 // A way that was met before leads to the caller of now: methods are switched on and
 // off, and functions turn out to hold a probe, after it was kept.
-func TestWaysFollowWhatChanges(t *testing.T) {
+func TestCallerCache_FollowsChanges(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	caller := func() string {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 
 // More ways than are kept lead to their callers too, and what is kept once costs no
 // memory again.
-func TestWaysAreBounded(t *testing.T) {
+func TestCallerCache_Bounded(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	if !e.walkable || raceEnabled {
 		return

@@ -68,7 +68,7 @@ func on(methods []*Method) string {
 	return strings.Join(names, " ")
 }
 
-func TestCalleesGoOnAfterTheirCaller(t *testing.T) {
+func TestActivation_OutlivesCaller(t *testing.T) {
 	methods := graphOf(t, "lazy", "root 1 2", "left 3", "own 4", "deep 3", "below", "second 3 6", "far", "alone")
 	call := func(i int) { methods[i].Begin().End() }
 	expect := func(want string) {
@@ -127,7 +127,7 @@ func TestCalleesGoOnAfterTheirCaller(t *testing.T) {
 }
 
 // Counts of what a caller switched on begin then, and are exact as all others.
-func TestCountsBeginAtTheActivation(t *testing.T) {
+func TestActivation_CountsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pkg := fmt.Sprint("counted", Stats().Methods) // methods without calls before
 		methods := graphOf(t, pkg, "root 1", "inner 2", "deep")
@@ -176,7 +176,7 @@ func TestCountsBeginAtTheActivation(t *testing.T) {
 }
 
 // Measurements of what a caller switched on say so for a minute, one by one and as sums.
-func TestMeasurementsAfterAnActivation(t *testing.T) {
+func TestActivation_MarksMeasurements(t *testing.T) {
 	for _, mode := range []string{"sample", "aggregate"} {
 		synctest.Test(t, func(t *testing.T) {
 			pkg := fmt.Sprint(mode, Stats().Methods)
@@ -214,7 +214,7 @@ func TestMeasurementsAfterAnActivation(t *testing.T) {
 
 // A row belongs to the minute that it begins in, so that of what is switched on between the end of
 // an interval and its cut begins before that end. What no request accepted for long is one row.
-func TestCountsOfAnActivationAtTheEnd(t *testing.T) {
+func TestActivation_CountsAtShutdown(t *testing.T) {
 	pkg := fmt.Sprint("ending", Stats().Methods)
 	methods := graphOf(t, pkg, "root 1", "inner")
 	e := named(t, `{"version": 1, "methods": [{"class": "`+pkg+`", "method": "root", "rate": 1e-9, "scope": "lazy"}]}`)
@@ -242,7 +242,7 @@ func TestCountsOfAnActivationAtTheEnd(t *testing.T) {
 }
 
 // A package may be initialised after a caller of its methods has run.
-func TestACalleeThatIsDeclaredLater(t *testing.T) {
+func TestActivation_LateDeclaration(t *testing.T) {
 	first := graphOf(t, "early", "root 1", "later")
 	later := first[1]
 	registry.mu.Lock()
@@ -272,7 +272,7 @@ func forgotten(methods []*Method) {
 
 // Goroutines activate methods while their settings change: no call is missed that follows one of a
 // caller, and what is switched off stays off.
-func TestActivationWhileSettingsChange(t *testing.T) {
+func TestActivation_DuringSettingsChange(t *testing.T) {
 	const goroutines, rounds = 8, 200
 	methods := graphOf(t, "racing", "root 1 2", "left 2 3", "right 1 3", "deep 0")
 	off := filed(t, "")
@@ -323,7 +323,7 @@ func TestActivationWhileSettingsChange(t *testing.T) {
 }
 
 // An activated method is as cheap as another one.
-func TestAnActivatedMethodAllocatesNothing(t *testing.T) {
+func TestActivation_NoAllocation(t *testing.T) {
 	methods := graphOf(t, "cheap", "root 1", "inner")
 	named(t, `{"version": 1, "methods": [{"class": "cheap", "method": "root", "rate": 1e-9, "cpu_rate": 0, "scope": "lazy"}]}`)
 	methods[0].Begin().End()

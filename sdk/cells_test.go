@@ -29,7 +29,7 @@ func (s *truthOf) addRecord(r *record) {
 
 // Folding keeps every sum, whatever the order and however full the table is:
 // first callers are given up, then records are lost, and both are counted.
-func TestFoldingKeepsSums(t *testing.T) {
+func TestOverflow_KeepsSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	methods := make([]*Method, 6)
 	for i := range methods {
@@ -119,7 +119,7 @@ func TestFoldingKeepsSums(t *testing.T) {
 
 // Every timed call is in the queue, in a cell, or named as lost, while the queue
 // is full most of the time.
-func TestOverflowIsAccountedFor(t *testing.T) {
+func TestOverflow_Accounted(t *testing.T) {
 	m := NewMethod("overflow.Method")
 	e, _ := startWith(t, func(c *config) { c.queue, c.batch = 32, 16 })
 	force(e, m, settings{rate: 1, cpuRate: 0.2})

@@ -9,7 +9,7 @@ import (
 
 // The compiler compiles generic code in each package that reaches its types. A package with probes
 // reaches Method, and may not come from there to all that the SDK is made of.
-func TestAPackageWithProbesCompilesNoneOfTheSDK(t *testing.T) {
+func TestProbedPackage_CompilesNoSDKCode(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "probed.a")
 	if text, err := exec.Command("go", "build", "-o", archive, "./testdata/probed").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)

@@ -17,7 +17,7 @@ var inAndOut = []string{"pulling in", "pulling after", "pulling deeper", "yieldi
 
 // The SDK never ends the program it watches: where it contains iter.Pull no thread is
 // locked, in no mode, and the records say so.
-func TestAProgramThatPullsLives(t *testing.T) {
+func TestCoroutines_ProgramSurvives(t *testing.T) {
 	program := buildCoroutines(t)
 	var all []string
 	for _, way := range append(inAndOut, "pulling within", "plainly") {
@@ -58,7 +58,7 @@ const repeats = 30
 // That is what it is for: with threads locked the program dies in each of these ways,
 // but in methods that are declared Blocking, or if the coroutine is made and used
 // within the same call.
-func TestAProgramThatPullsMayAskForCPU(t *testing.T) {
+func TestCoroutines_CPUOnRequest(t *testing.T) {
 	program := buildCoroutines(t)
 	for _, way := range inAndOut {
 		for _, method := range []string{"sampled", "aggregated"} {
@@ -88,7 +88,7 @@ func TestAProgramThatPullsMayAskForCPU(t *testing.T) {
 
 // A program without iter.Pull has its CPU timed, unless it says otherwise. Without its
 // symbols it is none the wiser, nor is one with iter.Pull.
-func TestAProgramThatDoesNotPullHasItsCPUTimed(t *testing.T) {
+func TestCoroutines_AbsentTimesCPU(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-ldflags=-s -w"}} {
 		program := buildCoroutines(t, append(flags, "-tags=nopull")...)
 		plainly := slices.Repeat([]string{"plainly:sampled"}, repeats)

@@ -14,7 +14,7 @@ var exactMethods = []*Method{NewMethod("exact.a"), NewMethod("exact.b"), NewMeth
 
 // Counts are exact under any schedule: many goroutines, changes of rate, mode and
 // GOMAXPROCS, counters that spread, and a queue that is full all the time.
-func TestCountsAreExact(t *testing.T) {
+func TestCounts_Exact(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	stop, err := Start(context.Background(), WithWriter(io.Discard), WithQueue(16))
 	if err != nil {

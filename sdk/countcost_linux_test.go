@@ -11,7 +11,7 @@ import (
 
 // What a counted call costs is known where it finds all in the processor's caches, and where it does not:
 // methods are called in turn, few of them or more than the first caches hold.
-func TestCountedCallsOutOfTheCaches(t *testing.T) {
+func TestCounts_OutOfCacheCost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes more time than what is measured")
 	}

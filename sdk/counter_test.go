@@ -7,7 +7,7 @@ import (
 
 // What a call that is only counted reads and writes lies on one cache line where the method is not
 // busy, and on two where it is, in arrays of methods, too.
-func TestLinesOfACountedCall(t *testing.T) {
+func TestCounts_CacheLines(t *testing.T) {
 	var m Method
 	if end := unsafe.Offsetof(m.first) + unsafe.Sizeof(m.first); end > cacheLine-8 { // 8 bytes may be the allocator's
 		t.Errorf("a call uses the first %d bytes of its method", end)
@@ -21,7 +21,7 @@ func TestLinesOfACountedCall(t *testing.T) {
 }
 
 // A counter is taken over by later plans only, and no call of a plan before changes what it says.
-func TestTakingOverACounter(t *testing.T) {
+func TestCounter_TakeOver(t *testing.T) {
 	first, second := &plan{number: 1}, &plan{number: 2}
 	var c callCounter
 	c.takeOver(first)
@@ -41,7 +41,7 @@ func TestTakingOverACounter(t *testing.T) {
 }
 
 // Counters keep nothing of an SDK that was shut down.
-func TestCountersAfterAShutdown(t *testing.T) {
+func TestCounter_AfterShutdown(t *testing.T) {
 	m := NewMethod("released.Work")
 	m.shardCounters(2)
 	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0.5))

@@ -39,7 +39,7 @@ func burnLocked(cpu time.Duration) time.Duration {
 // CPU time is true in every situation that makes the thread's clock lie about a
 // goroutine that is free to move: sleep, channels, blocking system calls, and
 // spinning among others.
-func TestCPUIsTrue(t *testing.T) {
+func TestCPU_True(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1})
 	reader, writer, err := os.Pipe()
@@ -175,7 +175,7 @@ func timed(work func() time.Duration) time.Duration {
 // Many calls that wait at once make slots scarce. What is refused then must not
 // favour cheap or expensive calls: weighted by their probabilities, half of the records
 // are of expensive calls, as half of the calls are.
-func TestScarceSlotsDoNotBias(t *testing.T) {
+func TestCPU_ScarceSlotsUnbiased(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 14 })
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
 	const cheap, expensive, between = 10 * time.Microsecond, 400 * time.Microsecond, 100 * time.Microsecond
@@ -242,7 +242,7 @@ func (d *expensiveShare) uncertain() float64 {
 }
 
 // Wall time is read outside CPU time, so it is never shorter.
-func TestWallIsNeverShorterThanCPU(t *testing.T) {
+func TestCPU_AtMostWall(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1})
 	checked, zeros := 0, 0
@@ -275,7 +275,7 @@ func TestWallIsNeverShorterThanCPU(t *testing.T) {
 // A call that ends on another goroutine has no CPU time, and leaves the lock of
 // the first goroutine alone. That one is dead here, and its thread is gone: what the
 // runtime knew it by is given to the next, in hundreds of the rounds.
-func TestAnEndElsewhereIsUntrusted(t *testing.T) {
+func TestEnd_OtherGoroutineUntrusted(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
 	byEitherID(t, func(t *testing.T) {
@@ -319,7 +319,7 @@ func giveBackLost(m *Method) (lost int64) {
 // A slot stays held with the thread of a call that ended elsewhere, so that there are
 // not more of both however many such calls there are; the method is timed by the wall
 // from then on, which is said, and after a restart too.
-func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
+func TestEnd_OtherGoroutineLosesSlot(t *testing.T) {
 	strayed := NewMethod("truth.Strayed", Rate(1), CPURate(1))
 	said := hear(t)
 	var living sync.WaitGroup
@@ -372,7 +372,7 @@ func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
 
 // A call that ends where it began has CPU time, and its thread is free afterwards,
 // wherever the goroutine has been in between.
-func TestAnEndInPlaceIsTrusted(t *testing.T) {
+func TestEnd_SameGoroutineTrusted(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
 	byEitherID(t, func(t *testing.T) {
@@ -409,7 +409,7 @@ func byEitherID(t *testing.T, f func(t *testing.T)) {
 
 // The unlock is exactly matched: a goroutine that was locked by the program stays
 // locked after a timed call, and one that was not is free.
-func TestTheLockIsMatched(t *testing.T) {
+func TestCPU_ThreadLockMatched(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1})
 	runtime.LockOSThread()

@@ -15,7 +15,7 @@ import (
 
 // What leaves is what the collector is written against, read by a decoder that
 // shares no code with the encoder.
-func TestWhatTravels(t *testing.T) {
+func TestExport_Attributes(t *testing.T) {
 	c := &collector{}
 	outer := NewMethod("shop/cart.(*Cart).Total", Rate(1))
 	inner := NewMethod("shop/price.Lookup", Rate(0.25))
@@ -157,7 +157,7 @@ func checkTraceState(t *testing.T, state string, p float64) {
 	}
 }
 
-func TestARealTraceIsCarried(t *testing.T) {
+func TestExport_TraceIDs(t *testing.T) {
 	c := &collector{}
 	m := NewMethod("traced.Method", Rate(1))
 	type key struct{}
@@ -195,7 +195,7 @@ func TestARealTraceIsCarried(t *testing.T) {
 }
 
 // A cell travels with its sums, squares, maxima and histograms.
-func TestAnAggregateTravels(t *testing.T) {
+func TestExport_Aggregate(t *testing.T) {
 	c := &collector{}
 	m := NewMethod("aggregated.Method", WithMode(Aggregate), Rate(0))
 	_, stop := start(t, WithHTTPClient(c.client()))

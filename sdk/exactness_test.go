@@ -17,7 +17,7 @@ var (
 
 // However many goroutines meet a full queue, each refused record is counted once,
 // and is in the sums once.
-func TestEachRefusalIsCountedOnce(t *testing.T) {
+func TestQueue_RefusalCountedOnce(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 64 })
 	force(e, exactDrops, settings{rate: 1, noCaller: true})
 	const goroutines, each = 8, 5_000
@@ -65,7 +65,7 @@ func TestEachRefusalIsCountedOnce(t *testing.T) {
 // Whether a call is chosen does not depend on whether the ones before were: in the
 // sequence that the whole path chooses, the number of runs is that of independent
 // draws (Wald and Wolfowitz), and so is the number of chosen calls.
-func TestChoicesAreIndependent(t *testing.T) {
+func TestSampling_ChoicesIndependent(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 17 })
 	for _, p := range []float64{0.5, 0.2, 0.02} {
 		force(e, exactRuns, settings{rate: p, noCaller: true})
@@ -104,7 +104,7 @@ func TestChoicesAreIndependent(t *testing.T) {
 
 // A call that is still running at shutdown is counted, in the last interval, and
 // ends without harm: its slot and its thread are free, whatever runs then.
-func TestAMethodRunningAtShutdown(t *testing.T) {
+func TestShutdown_MethodRunning(t *testing.T) {
 	for _, s := range []settings{
 		{rate: 1, noCaller: true}, {rate: 1, cpuRate: 1}, {rate: 0}, {rate: 0.5, tail: true, cpuRate: 1}, {mode: Aggregate, rate: 1, cpuRate: 1}, {mode: Aggregate},
 	} {

@@ -9,7 +9,7 @@ import (
 
 // The core must fit into any program: it requires nothing, and the older of the two
 // Go releases that are supported.
-func TestTheModuleRequiresNothing(t *testing.T) {
+func TestGoMod_NoDependencies(t *testing.T) {
 	data, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // While a collector does not answer, the queue keeps room for calls, what was oldest in
 // it is added up, and nothing is lost or counted twice.
-func TestAQueueKeepsRoomWhileNobodyAnswers(t *testing.T) {
+func TestHeadroom_CollectorSilent(t *testing.T) {
 	m := NewMethod("room.Method")
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
@@ -54,7 +54,7 @@ func TestAQueueKeepsRoomWhileNobodyAnswers(t *testing.T) {
 }
 
 // Without a request in flight the records stay: the sender comes for them.
-func TestRoomIsMadeOnlyWhileARequestLasts(t *testing.T) {
+func TestHeadroom_OnlyDuringRequest(t *testing.T) {
 	m := NewMethod("room.Method")
 	e, _ := startWith(t, func(c *config) { c.queue, c.batch = 64, 8 })
 	force(e, m, settings{rate: 1})

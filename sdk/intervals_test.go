@@ -16,7 +16,7 @@ var paced = NewMethod("paced.Method", Rate(0))
 
 // Counts leave on the clock: aligned intervals that never cross a minute, each
 // with the calls made in it, and the last one says so.
-func TestIntervalsAreAligned(t *testing.T) {
+func TestIntervals_Aligned(t *testing.T) {
 	for _, interval := range []time.Duration{time.Minute, 20 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &collector{}
@@ -63,7 +63,7 @@ func TestIntervalsAreAligned(t *testing.T) {
 
 // A long outage loses no count and no order: intervals wait, the oldest merge,
 // and all arrive when the collector is back.
-func TestAnOutageLosesNoCounts(t *testing.T) {
+func TestIntervals_OutageLosesNoCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var up atomic.Bool
 		c := &collector{answer: func(*http.Request) (bool, int, http.Header, bool) {
@@ -113,7 +113,7 @@ func TestAnOutageLosesNoCounts(t *testing.T) {
 
 // Shutdown keeps to its deadline with a collector that never answers, says what
 // is left, and leaves no goroutine behind (the bubble would not end).
-func TestShutdownKeepsItsDeadline(t *testing.T) {
+func TestShutdown_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			trace(r)
@@ -150,7 +150,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A collector that is not there at shutdown costs an error that says what is lost.
-func TestShutdownWithoutCollector(t *testing.T) {
+func TestShutdown_NoCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nobody := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			return nil, errLost // before any connection: nothing was sent
@@ -176,7 +176,7 @@ func TestShutdownWithoutCollector(t *testing.T) {
 
 // The clock on the wall is set forth and back, by hours and by less than an interval: counts stay exact,
 // and no interval is longer than its minute or has no length, as collectors take no CPU time for possible in that.
-func TestTheClockIsSet(t *testing.T) {
+func TestIntervals_ClockSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second), WithSample(1))
@@ -206,7 +206,7 @@ func TestTheClockIsSet(t *testing.T) {
 
 // Where the clock is set back by less than a second, the end of the interval is awaited: none begins
 // before the one before has ended.
-func TestTheClockIsSetByLittle(t *testing.T) {
+func TestIntervals_ClockSetByLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second), WithSample(1))

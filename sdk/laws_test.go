@@ -17,7 +17,7 @@ var (
 // A test of a law that is kept fails now and then, at the rate it is set to: over
 // many seeds neither more often (the law is broken) nor less (the test is blind).
 // The whole path is asked: the share chosen, the runs of its choices, its gaps.
-func TestLawsFailAtTheirRate(t *testing.T) {
+func TestSamplingTests_FailAtTheirLevel(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 12 })
 	const seeds, calls, level = 200, 4000, 1.96 // a test of 5%, by two-sided z
 	for _, p := range []float64{0.5, 0.1, 0.02} {
@@ -131,7 +131,7 @@ type tally struct{ begun, kept atomic.Int64 }
 // is full most of the time: the p of a record is the p that its gap was drawn from,
 // so of the calls that began under a plan of p the share kept with p is p; every
 // call is counted, and every one of mode Aggregate is in the sums.
-func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
+func TestSampling_RateUnderSwitches(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	e, _ := startWith(t, func(c *config) { c.queue = 64 })
 	rates := []float64{0.5, 0.3, 0.1, 0.03}

@@ -21,7 +21,7 @@ var ledgerQuiet = NewMethod("ledger.Quiet", NoCaller())
 // and hangs up on some before it takes them. Whatever it does, the account holds:
 // counts taken and counts lost add up to the calls made, and the loss is what the
 // last total received says is missing.
-func TestTheLedgerBalances(t *testing.T) {
+func TestLedger_Balances(t *testing.T) {
 	for seed := range uint64(6) {
 		server := newMoody(seed)
 		before := Stats()
@@ -66,7 +66,7 @@ func TestTheLedgerBalances(t *testing.T) {
 
 // A transport of the program's may tell nothing of connections, and hand the request
 // over before it fails. Whoever has read the body may have sent it.
-func TestATransportThatTellsNothing(t *testing.T) {
+func TestDeliver_SilentTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &collector{}
 		var failing atomic.Bool
@@ -97,7 +97,7 @@ func TestATransportThatTellsNothing(t *testing.T) {
 }
 
 // Where nobody had read the body when the request failed, nobody can any more.
-func TestABodyIsWithdrawn(t *testing.T) {
+func TestDeliver_BodyWithdrawn(t *testing.T) {
 	var kept io.Reader
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		kept = r.Body
@@ -118,7 +118,7 @@ func TestABodyIsWithdrawn(t *testing.T) {
 
 // A call that was on its way when the SDK was shut down is counted after the last
 // interval: the next one to start emits it.
-func TestACallOnItsWayIsHandedOutLater(t *testing.T) {
+func TestLedger_InFlightCallsLater(t *testing.T) {
 	before := Stats()
 	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0))
 	late := ledgerQuiet.plan.Load()

@@ -15,7 +15,7 @@ import (
 
 // A collector that fails each time in other words is named once an hour, however
 // much it says, and what comes after is not drowned.
-func TestAFaultOfDeliveryIsNamedOnceAnHour(t *testing.T) {
+func TestDeliver_FaultLoggedHourly(t *testing.T) {
 	said := hear(t)
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64

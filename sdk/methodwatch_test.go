@@ -35,7 +35,7 @@ func watched(mode string, rate string) string {
 // A change of the file holds once two looks agree; one that is no good changes
 // nothing and is named once; counts are exact across all of it, and those of a
 // method whose mode changes are cut there.
-func TestTheMethodFileIsFollowed(t *testing.T) {
+func TestMethodFile_Followed(t *testing.T) {
 	path, write := fileAt(t)
 	said := hear(t)
 	write(watched("sample", "0.25"))
@@ -117,7 +117,7 @@ func TestTheMethodFileIsFollowed(t *testing.T) {
 
 // A file that the environment names may come later; a strict one with a fault does
 // not come at all.
-func TestAMethodFileThatComesLater(t *testing.T) {
+func TestMethodFile_AppearsLater(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		path, write := fileAt(t)
 		t.Setenv("COREHOUR_METHODS", path)

@@ -10,7 +10,7 @@ import (
 )
 
 // Which answers are tried again, with the same number, and when.
-func TestRetries(t *testing.T) {
+func TestDeliver_Retries(t *testing.T) {
 	ok := answerOf(http.StatusOK, false)
 	for name, c := range map[string]struct {
 		answers  []answerFunc
@@ -97,7 +97,7 @@ func movedTo(location string) answerFunc {
 
 // A request that never gets through is given up in the end; what it was made of
 // is put back.
-func TestGivingUp(t *testing.T) {
+func TestDeliver_GivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &collector{answer: answerOfAll(http.StatusServiceUnavailable)}
 		e, _ := startWith(t, func(cfg *config) { cfg.client = server.client() })
@@ -132,7 +132,7 @@ func answerOfAll(status int) func(*http.Request) (bool, int, http.Header, bool) 
 }
 
 // Only what was never sent goes to the next collector.
-func TestFailOver(t *testing.T) {
+func TestDeliver_FailOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		first   []string // what the preferred collector does at each attempt
 		want    string   // who was asked

@@ -6,7 +6,7 @@ var own = NewMethod("own.Work")
 
 // The process span says what the SDK took itself: probes by what they cost and how often, and
 // making requests by the clock of the thread.
-func TestOwnCPUOfAnInterval(t *testing.T) {
+func TestOwnCPU_Interval(t *testing.T) {
 	e, _ := startWith(t, func(*config) {})
 	e.probe.empty = nil // costs are those set here
 	e.probe.cpu.costSamples, e.probe.wall.costSamples = costSamples{}, costSamples{}
@@ -46,7 +46,7 @@ func TestOwnCPUOfAnInterval(t *testing.T) {
 }
 
 // Bodies are made on a thread whose clock is read.
-func TestOwnCPUOfRequests(t *testing.T) {
+func TestOwnCPU_Requests(t *testing.T) {
 	c := &collector{}
 	e, stop := start(t, WithHTTPClient(c.client()))
 	for range 10_000 {

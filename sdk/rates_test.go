@@ -131,7 +131,7 @@ func TestServedRates(t *testing.T) {
 			t.Helper()
 			for m, s := range want {
 				got := planOf(m)
-				if got.asked = 0; got != s { // TestDefaultRatesAreAffordable is about that
+				if got.asked = 0; got != s { // TestBudget_LowersDefaultRates is about that
 					t.Errorf("%s: %s has %+v, want %+v", when, m.Name(), got, s)
 				}
 			}
@@ -195,7 +195,7 @@ func TestServedRates(t *testing.T) {
 }
 
 // A collector that answers at once is not asked without pause.
-func TestAskingIsPaced(t *testing.T) {
+func TestPoll_Paced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		eager := roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -235,7 +235,7 @@ func FuzzParseRates(f *testing.F) {
 
 // A collector that knows nothing of the service yet is asked again when it says,
 // is not taken to be down, and nothing is printed.
-func TestRatesThatAreNotThereYet(t *testing.T) {
+func TestPoll_RatesNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []time.Time
 		begin := time.Now()

@@ -10,7 +10,7 @@ var sampled = NewMethod("sampled.Method")
 
 // Gaps between chosen calls follow the geometric law: chi-square over bins of
 // equal probability.
-func TestGapsAreGeometric(t *testing.T) {
+func TestSampling_GapsGeometric(t *testing.T) {
 	for _, p := range []float64{0.5, 0.3, 0.1, 0.03, 0.01, 0.001} {
 		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p), seed: 1}
 		const draws, bins = 200_000, 20
@@ -62,7 +62,7 @@ func TestGapsAreGeometric(t *testing.T) {
 
 // The whole path keeps the law too: what it chooses is a fair share, also when the
 // rate changes all the time, and each record bears the rate its gap was drawn with.
-func TestTheStampedRateIsTheRateOfTheGap(t *testing.T) {
+func TestSampling_RateOfGap(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 15 })
 	rates := []float64{0.5, 0.02, 1, 0.1}
 	const periods, callsEach = 400, 250
@@ -91,7 +91,7 @@ func TestTheStampedRateIsTheRateOfTheGap(t *testing.T) {
 }
 
 // Many goroutines on few and many counters get their share too.
-func TestTheShareHoldsUnderContention(t *testing.T) {
+func TestSampling_ShareUnderContention(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 16 })
 	for _, shards := range []int{0, 8} {
 		if shards > 0 {
@@ -120,7 +120,7 @@ func TestTheShareHoldsUnderContention(t *testing.T) {
 
 // What a probe does that is off, or whose call is not chosen, or that is timed,
 // allocates nothing.
-func TestProbesDoNotAllocate(t *testing.T) {
+func TestProbes_NoAllocation(t *testing.T) {
 	if raceEnabled {
 		return // the race detector makes sync.Pool forget on purpose
 	}

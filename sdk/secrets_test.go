@@ -12,7 +12,7 @@ import (
 
 // A header that cannot be sent costs that entry and is named by its place alone:
 // where a colon stands for the equals sign, the name holds the secret.
-func TestHeadersThatCannotBeSent(t *testing.T) {
+func TestHeaders_Invalid(t *testing.T) {
 	said := hear(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Basic dXNlcjpzM2NyZXQ=,x-tenant=7,x-feed=a%0Ab")
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func noSecret(t *testing.T, text string) {
 }
 
 // A user without a password, a path and a query may be secret as much as a password.
-func TestURLsAreNamedByTheirHost(t *testing.T) {
+func TestURLs_NamedByHost(t *testing.T) {
 	said := hear(t)
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -93,7 +93,7 @@ func TestURLsAreNamedByTheirHost(t *testing.T) {
 
 // A token for the collector goes to a server of rates at the same host and scheme, and to
 // nobody else. One for rates goes to rates alone, wherever they are.
-func TestTokensGoWhereTheyAreMeantFor(t *testing.T) {
+func TestHeaders_TokenDestination(t *testing.T) {
 	const collector = "https://collector:4318"
 	for _, c := range []struct {
 		rates, rateHeaders, want string
@@ -147,7 +147,7 @@ func TestTokensGoWhereTheyAreMeantFor(t *testing.T) {
 }
 
 // A server of rates cannot send the token on to another host.
-func TestRatesAreNotRedirected(t *testing.T) {
+func TestPoll_NoRedirect(t *testing.T) {
 	hear(t)
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(chan string, 10)
@@ -176,7 +176,7 @@ func TestRatesAreNotRedirected(t *testing.T) {
 }
 
 // The query of a base URL stays next to the one that says for whom rates are asked.
-func TestRatesAtAURLWithAQuery(t *testing.T) {
+func TestPoll_URLWithQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan *http.Request, 10)
 		_, stop := start(t, WithRates("http://rates:1/base?api_key=s3cret#part"), WithService("shop", "1"),

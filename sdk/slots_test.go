@@ -33,7 +33,7 @@ func heldCalls(m *Method, n int) (release func()) {
 
 // A method holds an eighth of the slots at most; the chance to get one falls
 // before, and is stored with the record.
-func TestSlotsAreBounded(t *testing.T) {
+func TestSlots_Bounded(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	if !e.threadClock {
 		return // no slot is ever taken where there is no thread clock
@@ -68,7 +68,7 @@ func TestSlotsAreBounded(t *testing.T) {
 
 // A method whose call holds its thread for a second is timed by the wall from
 // then on, and a message says so.
-func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
+func TestSlots_WaitingMethodWallOnly(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	if !e.threadClock {
 		return
@@ -96,7 +96,7 @@ func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
 	}
 }
 
-func TestBlockingMethodsAreNeverLocked(t *testing.T) {
+func TestBlocking_NeverLocked(t *testing.T) {
 	m := NewMethod("slotted.Blocking", Blocking(), Rate(1), CPURate(1))
 	e, _ := startWith(t, func(c *config) {})
 	m.Begin().End()

@@ -112,7 +112,7 @@ func TestStacks(t *testing.T) {
 }
 
 // Recursion is on the stack as often as it is in flight, up to the bounds.
-func TestStacksOfRecursion(t *testing.T) {
+func TestStacks_Recursion(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	force(e, stackedDeep, settings{rate: 1, stack: true, cpuRate: 0.5})
 	stackDeep(200)
@@ -137,7 +137,7 @@ func TestStacksOfRecursion(t *testing.T) {
 }
 
 // Options, served rates, modes and options against each other.
-func TestWhoHasAStack(t *testing.T) {
+func TestStacks_WhichRecords(t *testing.T) {
 	coded, callerless := stackedCoded, stackedCallerless
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	rates, err := parseRates([]byte(`{"methods": [{"name": "stacked.T.Outer", "stack": true}, {"name": "stacked.Coded", "stack": false}]}`))
@@ -169,7 +169,7 @@ func TestWhoHasAStack(t *testing.T) {
 
 // A stack travels with its record, with the ids of a trace or without; what a
 // full queue adds up has none.
-func TestStacksTravel(t *testing.T) {
+func TestStacks_Exported(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {
 		c.queue = 2
 		c.defaults = settings{rate: 1, noCaller: true}

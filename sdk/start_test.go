@@ -24,7 +24,7 @@ import (
 
 var started = NewMethod("started.Method")
 
-func TestStartTwice(t *testing.T) {
+func TestStart_Twice(t *testing.T) {
 	var out bytes.Buffer
 	_, stop := start(t, WithWriter(&out))
 	if _, err := Start(context.Background()); !errors.Is(err, errStarted) {
@@ -46,7 +46,7 @@ func TestStartTwice(t *testing.T) {
 	}
 }
 
-func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
+func TestStart_ReportsAllFaults(t *testing.T) {
 	_, err := Start(context.Background(), WithSample(2), WithCPURate(-1), WithEndpoint("localhost:4318"),
 		WithInterval(7*time.Second), WithQueue(1), WithFlush(0, 0), WithTimeout(-1), WithDefaultMode(9))
 	if err == nil {
@@ -71,7 +71,7 @@ func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestIntervalFromTheEnvironment(t *testing.T) {
+func TestEnvironment_Interval(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"": time.Minute, "1s": time.Second, "5s": 5 * time.Second, "1m": time.Minute,
 		"7s": 0, "500ms": 0, "2m": 0, "0s": 0, "-5s": 0, "5": 0, "soon": 0,
@@ -91,7 +91,7 @@ func TestIntervalFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestTheEnvironment(t *testing.T) {
+func TestEnvironment_Variables(t *testing.T) {
 	for key, value := range map[string]string{
 		"OTEL_SERVICE_NAME":                     "shop",
 		"OTEL_RESOURCE_ATTRIBUTES":              "service.name=other, service.version=2.0 ,team=a%20b,bad",
@@ -201,7 +201,7 @@ func (h *heard) String() string {
 	return h.out.String()
 }
 
-func TestOffSaysOnceWhatToSet(t *testing.T) {
+func TestStart_AllOffLogsHint(t *testing.T) {
 	said := hear(t)
 	t.Setenv("COREHOUR_SAMPLE", "off")
 	for range 2 {
@@ -223,7 +223,7 @@ func TestOffSaysOnceWhatToSet(t *testing.T) {
 	}
 }
 
-func TestTheMethodFile(t *testing.T) {
+func TestStart_MethodFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "methods.json")
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -296,7 +296,7 @@ func TestTheMethodFile(t *testing.T) {
 }
 
 // Nothing stays behind after shutdown, with a real server and real connections.
-func TestNoGoroutineStays(t *testing.T) {
+func TestShutdown_NoGoroutineLeft(t *testing.T) {
 	server := newMoody(1)
 	server.calm()
 	before := runtime.NumGoroutine()
@@ -319,7 +319,7 @@ func TestNoGoroutineStays(t *testing.T) {
 }
 
 // A fault of a background goroutine is counted and survived.
-func TestAFaultInsideIsSurvived(t *testing.T) {
+func TestWorker_PanicRecovered(t *testing.T) {
 	said := hear(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := defaultConfig()
@@ -357,7 +357,7 @@ func TestAFaultInsideIsSurvived(t *testing.T) {
 }
 
 // The address of a collector that is not there is no reason to fail.
-func TestStartWithoutCollector(t *testing.T) {
+func TestStart_NoCollector(t *testing.T) {
 	server := httptest.NewServer(nil)
 	server.Close()
 	shutdown, err := Start(context.Background(), WithEndpoint(server.URL), WithSample(1))
@@ -373,7 +373,7 @@ func TestStartWithoutCollector(t *testing.T) {
 }
 
 // Requests to another machine are compressed, unless the user says otherwise.
-func TestWhatIsCompressed(t *testing.T) {
+func TestCompression_WhichCollectors(t *testing.T) {
 	for _, test := range []struct {
 		collectors, compression string
 		want                    bool

@@ -15,7 +15,7 @@ var tailed = NewMethod("tailed.Method", Tail(), Rate(0.2), CPURate(1))
 // With a tail, every call above the threshold of its beginning is kept at p = 1,
 // the others by chance; the estimate of the total is right, and much closer than
 // chance alone would make it.
-func TestTheTailIsKept(t *testing.T) {
+func TestTail_Kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		registry.mu.Lock()
@@ -78,7 +78,7 @@ func TestTheTailIsKept(t *testing.T) {
 	})
 }
 
-func TestTheThresholdFollows(t *testing.T) {
+func TestTail_ThresholdAdapts(t *testing.T) {
 	for _, c := range []struct{ threshold, calls, above, longest, least, most int64 }{
 		{never, 100_000, 0, 0, never, never},        // nothing seen yet
 		{never, 100_000, 0, 5000, 5000, 5000},       // the longest of the first interval

@@ -10,7 +10,7 @@ import (
 
 // However a program ends its calls, and however long they wait, threads that are locked
 // are bounded: Go ends a program that has more than it may have.
-func TestLockedThreadsAreBounded(t *testing.T) {
+func TestThreads_LockedBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads")
 	if out, err := exec.Command("go", "build", "-o", path, "./testdata/threads").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

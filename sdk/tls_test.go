@@ -23,7 +23,7 @@ import (
 
 // Collectors and servers of rates that ask for a certificate of their own authority get
 // what the variables name; with anything else amiss there is no connection.
-func TestTLSByTheEnvironment(t *testing.T) {
+func TestTLS_Environment(t *testing.T) {
 	ours, theirs := newPair(t), newPair(t)
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	for name, c := range map[string]struct {

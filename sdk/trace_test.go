@@ -19,7 +19,7 @@ var (
 
 // A hook may itself call what is probed, whatever context it passes on and however deep:
 // a call chosen within it has no trace, and all come to their end.
-func TestAHookThatIsProbed(t *testing.T) {
+func TestTraceHook_Probed(t *testing.T) {
 	uses := func(ctx context.Context) { hookUses.BeginContext(ctx).End() }
 	type key struct{}
 	for what, within := range map[string]func(context.Context){
@@ -75,7 +75,7 @@ func below(frames int, f func()) {
 }
 
 // A hook that waits for a goroutine that calls what is probed ends as well.
-func TestAHookThatWaitsForOthers(t *testing.T) {
+func TestTraceHook_WaitsForOthers(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {
 		c.defaults = settings{rate: 1}
 		c.traceContext = func(context.Context) (TraceContext, bool) {
@@ -95,7 +95,7 @@ func TestAHookThatWaitsForOthers(t *testing.T) {
 }
 
 // Calls of other goroutines have their traces while a hook runs.
-func TestHooksAtTheSameTime(t *testing.T) {
+func TestTraceHook_Concurrent(t *testing.T) {
 	const calls = 16
 	var meet sync.WaitGroup
 	meet.Add(calls)
@@ -120,7 +120,7 @@ func TestHooksAtTheSameTime(t *testing.T) {
 }
 
 // What a hook gives is bounded, fit to be sent, and never a piece of what it was cut from.
-func TestWhatAHookGivesIsBounded(t *testing.T) {
+func TestTraceHook_TextBounded(t *testing.T) {
 	given := ""
 	e, _ := startWith(t, func(c *config) {
 		c.defaults = settings{rate: 1}
@@ -158,7 +158,7 @@ func TestWhatAHookGivesIsBounded(t *testing.T) {
 }
 
 // A request larger than most does not keep its memory for ever.
-func TestLargeBuffersAreNotKept(t *testing.T) {
+func TestSender_ReleasesLargeBuffers(t *testing.T) {
 	e, c := startWith(t, func(c *config) {})
 	const large = 2 * export.KeptBuffer
 	capacities := func() (span, done int) {

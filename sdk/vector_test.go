@@ -86,10 +86,10 @@ type otlpRequest struct {
 	} `json:"resourceSpans"`
 }
 
-// TestVectorOfTheWire: what this SDK sends of some calls, counts and sums is the test
+// TestWire_Vector: what this SDK sends of some calls, counts and sums is the test
 // vector of docs/reference/wire.md, which the receiver's tests store. What no vector can fix is
 // compared by its type: ids, random values, the machine and the SDK's own counters.
-func TestVectorOfTheWire(t *testing.T) {
+func TestWire_Vector(t *testing.T) {
 	text, err := os.ReadFile("testdata/wire/go-sdk.json")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ var waiter = NewMethod("waits.Work")
 // with pauses and without are in turn, and their medians are compared: neighbours, who make a
 // processor slower, do so to both. A host may give its processors to others meanwhile: then another
 // round has to show it.
-func TestWaitsOfATimedCall(t *testing.T) {
+func TestWaits_TimedCall(t *testing.T) {
 	e, _ := startWith(t, func(*config) {})
 	force(e, waiter, settings{rate: 1, cpuRate: 1})
 	const calls, pauses, iterations = 300, 4, 20_000

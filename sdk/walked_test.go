@@ -67,7 +67,7 @@ func shapeDeep(n int, f func()) {
 // A stack walked by its frame pointers tells the callers that runtime.Callers tells,
 // whatever the compiler has inlined and wrapped, at the first look at a place and at
 // later ones.
-func TestWalkedStacksTellTheSameCallers(t *testing.T) {
+func TestCallers_WalkedEqualsUnwound(t *testing.T) {
 	shapes := map[string]func(){
 		"alone":            shapeInner,
 		"plain":            func() { shapeOuter(shapeInner) },

@@ -18,7 +18,7 @@ var bridged = corehour.NewMethod("bridge.Method", corehour.Rate(1))
 
 // A chosen call carries the ids of the current span, as OpenTelemetry's own
 // decoder reads them from a real request.
-func TestACallIsPartOfItsTrace(t *testing.T) {
+func TestBridge_CallInTrace(t *testing.T) {
 	var mu sync.Mutex
 	var spans []*tracepb.Span
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ func FuzzNormal(f *testing.F) {
 	})
 }
 
-func TestNormalNames(t *testing.T) {
+func TestNormal_Names(t *testing.T) {
 	for name, want := range map[string]string{
 		"shop/cart.(*Cart).Total":            "shop/cart.Cart.Total",
 		"shop/cart.Cart.Total":               "shop/cart.Cart.Total",

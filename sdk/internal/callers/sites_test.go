@@ -7,7 +7,7 @@ import (
 )
 
 // A slot that no address has claimed has no site: the next address would get it.
-func TestNoAddressHasNoSlot(t *testing.T) {
+func TestSites_ZeroAddress(t *testing.T) {
 	siteAt(0)
 	for i := range addresses {
 		if a := &addresses[i]; a.pc.Load() == 0 && a.site.Load() != nil {
@@ -17,7 +17,7 @@ func TestNoAddressHasNoSlot(t *testing.T) {
 }
 
 // First calls of one method at the same time agree on whose probe a function holds.
-func TestFirstCallsAtOnceFindOneOwner(t *testing.T) {
+func TestSites_ConcurrentFirstCalls(t *testing.T) {
 	m, other := &Owner{Name: "first.Calls"}, &Owner{Name: "first.Other"}
 	for range 4000 {
 		f := new(function)

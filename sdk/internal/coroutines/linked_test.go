@@ -18,7 +18,7 @@ func TestNone(t *testing.T) {
 
 // A walk that begins too low has not seen all of the runtime, and one that begins
 // nowhere has seen nothing.
-func TestWhatIsNotSeenIsPossible(t *testing.T) {
+func TestPossible_IncompleteWalk(t *testing.T) {
 	lowest := bottomOfStack()
 	for f := runtime.FuncForPC(lowest); f != nil; f = runtime.FuncForPC(f.Entry() - 1) {
 		lowest = f.Entry()

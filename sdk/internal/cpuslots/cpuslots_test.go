@@ -8,7 +8,7 @@ import (
 
 // In a program that may have fewer threads there are fewer slots, for all methods and
 // for each, and none where that would be next to nothing.
-func TestSlotsAreAShareOfTheThreads(t *testing.T) {
+func TestWithin_ShareOfThreads(t *testing.T) {
 	for threads, want := range map[int]int{
 		0: 0, 63: 0, 64: 8, 127: 8, 128: 16, 200: 16, 512: 64, 1023: 64, 1024: 128, 10_000: 128, math.MaxInt32: 128,
 	} {
@@ -46,7 +46,7 @@ func TestSlotsAreAShareOfTheThreads(t *testing.T) {
 	}
 }
 
-func TestTheShareFallsWithTheLoad(t *testing.T) {
+func TestShare_FallsWithLoad(t *testing.T) {
 	for load := range Most + 1 {
 		x := float64(load) / 64
 		want := 0.5 * math.Max(0.02, 1-x*x)

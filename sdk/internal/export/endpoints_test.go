@@ -11,7 +11,7 @@ import (
 
 // Every process of a service ranks collectors alike, services spread evenly, and
 // a collector that goes moves only its own.
-func TestRendezvous(t *testing.T) {
+func TestRank_Rendezvous(t *testing.T) {
 	collectors := []string{"http://a:4318", "http://b:4318", "http://c:4318", "http://d:4318"}
 	first := map[string]int{}
 	for i := range 4000 {
@@ -36,7 +36,7 @@ func TestRendezvous(t *testing.T) {
 }
 
 // A collector that comes back is preferred again.
-func TestThePreferredCollectorIsTriedAgain(t *testing.T) {
+func TestClient_RetriesPreferredCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &Client{URLs: []string{"a", "b"}}
 		h.markDown(0)
@@ -54,7 +54,7 @@ func TestThePreferredCollectorIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestRatesAddresses(t *testing.T) {
+func TestRatesURLs_Forms(t *testing.T) {
 	collectors := []string{"http://a:4318/v1/traces", "https://[::1]:4318/x/v1/traces"}
 	for rates, want := range map[string]string{
 		":4319":         "http://a:4319/v1/rates https://[::1]:4319/v1/rates",

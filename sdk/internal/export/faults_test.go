@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestErrorsWithoutAddresses(t *testing.T) {
+func TestPlainly_RemovesAddresses(t *testing.T) {
 	at := func(port int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: port} }
 	reset := &url.Error{Op: "Post", URL: "http://tok3n@a:1/s3cret", Err: fmt.Errorf("transport: %w",
 		&net.OpError{Op: "read", Net: "tcp", Source: at(50123), Addr: at(4318), Err: syscall.ECONNRESET})}

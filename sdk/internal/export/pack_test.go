@@ -3,7 +3,7 @@ package export
 import "testing"
 
 // A request larger than most does not keep its memory for ever.
-func TestALargeBufferIsNotKept(t *testing.T) {
+func TestPacker_ReleasesLargeBuffer(t *testing.T) {
 	p := Packer{Gzip: true}
 	small := func(b []byte) []byte { return append(b, "small"...) }
 	p.Pack(small)

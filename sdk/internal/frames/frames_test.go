@@ -29,7 +29,7 @@ func deeper(t *testing.T, n int) {
 }
 
 // Walk writes no more than it may, and says whether there is more.
-func TestWalkIsBounded(t *testing.T) {
+func TestWalk_Bounded(t *testing.T) {
 	if !Available {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 func init() { Prepare() }
 
-func TestBinIsTheLogarithm(t *testing.T) {
+func TestBin_Logarithm(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(x int64) {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestBinIsTheLogarithm(t *testing.T) {
 	}
 }
 
-func TestMoveIntoAddsAndEmpties(t *testing.T) {
+func TestMoveInto_AddsAndEmpties(t *testing.T) {
 	var a, b H
 	a.Add(0)
 	a.Add(1500)
@@ -50,7 +50,7 @@ func TestMoveIntoAddsAndEmpties(t *testing.T) {
 	a.Each(func(bin int, n uint32) { t.Errorf("bin %d still holds %d", bin, n) })
 }
 
-func TestAddKeepsItsMemory(t *testing.T) {
+func TestAdd_RetainsMemory(t *testing.T) {
 	var a, b H
 	a.Add(1000)
 	a.MoveInto(&b)

@@ -30,7 +30,7 @@ func inBothForms(t *testing.T, f func(t *testing.T)) {
 }
 
 // A goroutine keeps its number wherever its stack and its thread go.
-func TestAGoroutineKeepsItsNumber(t *testing.T) {
+func TestGoroutine_IDStable(t *testing.T) {
 	inBothForms(t, func(t *testing.T) {
 		mine := Goroutine()
 		var grow func(n int) uint64
@@ -58,7 +58,7 @@ func TestAGoroutineKeepsItsNumber(t *testing.T) {
 
 // No two goroutines have the same number: neither living ones, nor those that are made
 // of what dead ones left.
-func TestNumbersAreGivenOnce(t *testing.T) {
+func TestGoroutine_IDNotReused(t *testing.T) {
 	inBothForms(t, func(t *testing.T) {
 		seen := map[uint64]bool{Goroutine(): true}
 		for range 100 {
@@ -84,7 +84,7 @@ func TestNumbersAreGivenOnce(t *testing.T) {
 }
 
 // Both ways give the same number, so that a call may begin by one and end by the other.
-func TestTheNumberIsTheWrittenOne(t *testing.T) {
+func TestGoroutine_EqualsPrintedID(t *testing.T) {
 	inBothForms(t, func(t *testing.T) {
 		for range 100 {
 			done := make(chan struct{})
@@ -100,7 +100,7 @@ func TestTheNumberIsTheWrittenOne(t *testing.T) {
 }
 
 // A place is taken only where one word, and no other, is the id of every goroutine.
-func TestAPlaceThatIsNotCertainIsNotTaken(t *testing.T) {
+func TestPlaceOfID_UncertainRejected(t *testing.T) {
 	if !GoroutineAvailable() || !goroutineWords {
 		return
 	}
@@ -120,7 +120,7 @@ func TestAPlaceThatIsNotCertainIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestIDOfHeader(t *testing.T) {
+func TestWrittenID_Headers(t *testing.T) {
 	for header, want := range map[string]uint64{
 		"goroutine 1 [running]:\nmain.main()":                        1,
 		"goroutine 34 gp=0xc000006380 m=5 mp=0x1 [running]:\n":       34,

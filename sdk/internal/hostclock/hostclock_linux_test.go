@@ -55,7 +55,7 @@ func TestProcess(t *testing.T) {
 }
 
 // A clock that moves in steps of milliseconds is no clock for methods.
-func TestACoarseClockIsFound(t *testing.T) {
+func TestFinestStep_CoarseClock(t *testing.T) {
 	coarse := func() int64 { return Now() / 1_000_000 * 1_000_000 }
 	if step := finestStep(coarse, 5*time.Millisecond); step < coarsestStep {
 		t.Errorf("a step of %s found in a clock of milliseconds", step)
@@ -70,7 +70,7 @@ func TestACoarseClockIsFound(t *testing.T) {
 
 // A machine that is away while the clock is looked at makes no clock coarse: its
 // absence is one step, however long.
-func TestAMachineThatIsAwayMakesNoClockCoarse(t *testing.T) {
+func TestFinestStep_SuspendedMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		readings, shown := 0, int64(0)
 		fine := func() int64 {

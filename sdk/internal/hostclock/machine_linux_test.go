@@ -50,7 +50,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-func TestThisMachine(t *testing.T) {
+func TestMachine_ThisHost(t *testing.T) {
 	m := ReadMachine()
 	t.Logf("%+v", m)
 	if m.Cores != 0 && m.Cores < runtime.NumCPU() {

@@ -10,7 +10,7 @@ import (
 
 // Remarks that are made up without end are counted, and do not silence the next for
 // good.
-func TestRemarksGoOn(t *testing.T) {
+func TestLog_ContinuesAfterBlockedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer // read between writes
 		n := New(&out, time.Minute)
@@ -31,7 +31,7 @@ func TestRemarksGoOn(t *testing.T) {
 	})
 }
 
-func TestNotesAreRareAndPrintable(t *testing.T) {
+func TestLog_RareAndPrintable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		n := New(&out, time.Minute)

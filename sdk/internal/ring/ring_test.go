@@ -20,7 +20,7 @@ func put(r *Ring[record], rec record) bool {
 
 // Every record that is put is taken once, in the order of its goroutine; a full
 // ring refuses and overwrites nothing.
-func TestTheRingLosesNothing(t *testing.T) {
+func TestRing_LosesNothing(t *testing.T) {
 	r := New[record](64)
 	const goroutines, each = 4, 20_000
 	var refused atomic.Int64
@@ -62,7 +62,7 @@ func TestTheRingLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAFullRingRefuses(t *testing.T) {
+func TestRing_FullRefuses(t *testing.T) {
 	r := New[record](4)
 	for i := range 4 {
 		if !put(r, record{wall: int64(i)}) {

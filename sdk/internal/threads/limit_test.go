@@ -7,7 +7,7 @@ import (
 )
 
 // Reading the limit leaves it as it was, or as the program sets it meanwhile.
-func TestReadingLeavesTheLimit(t *testing.T) {
+func TestLeast_LeavesLimitUnchanged(t *testing.T) {
 	const own = 4321
 	defer debug.SetMaxThreads(debug.SetMaxThreads(own))
 	for range 3 {

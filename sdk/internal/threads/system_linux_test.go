@@ -13,7 +13,7 @@ Max processes             %s                 63432                processes
 Max open files            1024                 524288               files     
 `
 
-func TestLimitsOfTheSystem(t *testing.T) {
+func TestSystemLimits_Files(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		files map[string]string
