@@ -75,8 +75,8 @@ func (r *regressFlags) acceptOrWithdraw(ctx context.Context, reason, by string, 
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-f]+$`)
 
-// idOf finds the id among the arguments. Where they are wrong the error has the right form
-// of the command with what of it can be guessed.
+// idOf returns the id among the arguments. For invalid arguments the error shows the command in its right
+// form, with the parts that can be guessed.
 func idOf(arguments []string, reason string, withdraw bool) (string, error) {
 	id, rest := "", []string(nil)
 	for _, a := range arguments {
@@ -102,7 +102,7 @@ func idOf(arguments []string, reason string, withdraw bool) (string, error) {
 	return "", fmt.Errorf("want the id of an alert, at least its first %d characters, found %s: corehour regress prints ids; %s", minID, found, rightForm("", reason, withdraw))
 }
 
-// rightForm is the command as it should be given.
+// rightForm returns the command in its right form.
 func rightForm(id, reason string, withdraw bool) string {
 	form := "corehour accept " + cmp.Or(id, "ID")
 	if withdraw {
@@ -111,7 +111,7 @@ func rightForm(id, reason string, withdraw bool) string {
 	return fmt.Sprintf("%s --reason %q", form, cmp.Or(reason, "why it is accepted"))
 }
 
-// minID keeps a slip of the hand from accepting something else.
+// minID is the least length of an id's prefix, so that a typing error does not accept another alert.
 const minID = 6
 
 func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, reason string, stdout io.Writer) error {

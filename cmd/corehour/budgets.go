@@ -22,7 +22,7 @@ type budgeting struct {
 	Silenced  []delivery.Silenced `json:"silenced"`
 }
 
-// costAnswer is the JSON form of cost.
+// costAnswer is the JSON form of the output of cost.
 type costAnswer struct {
 	*cost.Table
 	Budgets *budgeting `json:"budgets,omitempty"`
@@ -44,9 +44,9 @@ func (c *costFlags) loadBudgets(stderr io.Writer) (*cost.Budgets, error) {
 	return budgets, nil
 }
 
-// checkBudgets compares the budgets with what is spent and sends alerts of those that are not kept.
+// checkBudgets compares spending with the budgets and sends alerts for exceeded ones.
 func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cost.Table, budgets *cost.Budgets) (*budgeting, error) {
-	if r.Groups != nil { // budgets are added up of methods
+	if r.Groups != nil { // budgets add up methods
 		o := c.options
 		o.By = nil
 		var err error

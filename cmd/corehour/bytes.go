@@ -11,17 +11,17 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// defaultMaxBytes keeps a careless query from costing more than some cents.
+// defaultMaxBytes limits a careless query to a few cents.
 const defaultMaxBytes = "100GB"
 
 const remotePrefix = "bigquery://"
 
-// defaultCacheSize is the bound of internal/warehouse/bucket, as people write it.
+// defaultCacheSize is the default of internal/warehouse/bucket, in readable form.
 const defaultCacheSize = "10GB"
 
 const cacheSizeHasNoEffect = "--cache-size has no effect here: it is for a --warehouse in a bucket"
 
-// parseCacheSize puts the bound of the cache into the address of a bucket.
+// parseCacheSize adds the size of the cache to the address of a bucket.
 func (c *common) parseCacheSize() error {
 	none := true
 	for _, address := range c.addresses() {
@@ -47,8 +47,8 @@ func (c *common) addresses() []*string {
 	return all
 }
 
-// addOption adds an option to the address of a warehouse. An option of the address itself counts; a
-// flag in addition to it is an error.
+// addOption adds an option to the address of a warehouse. An option in the address together with the flag
+// is an error.
 func addOption(address *string, name, flag, value, byDefault string) error {
 	n, err := parseBytes(flag, value)
 	if err != nil {
@@ -71,8 +71,7 @@ func addOption(address *string, name, flag, value, byDefault string) error {
 	return nil
 }
 
-// parseMaxBytes puts the bound into the address of the warehouse, where every
-// reader of it finds it.
+// parseMaxBytes adds the bound to the address of the warehouse, where every reader finds it.
 func (c *common) parseMaxBytes() error {
 	if !strings.HasPrefix(c.warehouse, remotePrefix) {
 		if c.maxBytes != defaultMaxBytes {
@@ -83,7 +82,7 @@ func (c *common) parseMaxBytes() error {
 	return addOption(&c.warehouse, "max_bytes_billed", "--max-bytes-billed", c.maxBytes, defaultMaxBytes)
 }
 
-// parseBytes reads a number of bytes, with a unit or without.
+// parseBytes parses a number of bytes, with or without a unit.
 func parseBytes(name, s string) (int64, error) {
 	var n units.Bytes
 	if err := n.UnmarshalText([]byte(s)); err != nil || n < 1 {

@@ -16,10 +16,10 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// checkedInBucket is how far back check reads a bucket by default.
+// checkedInBucket is the default window of check for a bucket.
 const checkedInBucket = 48 * time.Hour
 
-// checkCommand are the flags of check in addition to the common ones.
+// checkCommand holds the flags of check in addition to the common ones.
 type checkCommand struct {
 	*common
 	collector string
@@ -94,7 +94,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 		return exitFailed, ctx.Err()
 	case errors.Is(err, warehouse.ErrCorrupt):
 		return exitFailed, err
-	case err != nil: // the ledger stands without it
+	case err != nil: // the accounting check does not need the collector
 		d.Say(fmt.Sprintf("services whose costs were reduced to their CPU time are not known: %v", err))
 	}
 	d.Say(excess...)

@@ -24,13 +24,13 @@ const (
 	exitCannotTell = 3
 )
 
-// exitCode ends a command that did not fail with a code other than 0.
+// exitCode ends a command that did not fail with an exit code other than 0.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// work is what a command does once its flags are parsed. It returns the exit code; an error
-// means exitFailed, or exitCannotTell if it is a query.ErrNoData.
+// work runs a command after its flags are parsed. It returns the exit code; an error means exitFailed, or
+// exitCannotTell for a query.ErrNoData.
 type work func(ctx context.Context, stdout, stderr io.Writer) (int, error)
 
 func withWork(cmd *cobra.Command, w work) *cobra.Command {
@@ -87,7 +87,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// run is the command without the process around it.
+// run runs the command without a process.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetOut(stdout)

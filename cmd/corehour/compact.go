@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// compactCall is the flags of compact.
+// compactCall holds the flags of compact.
 type compactCall struct {
 	job      maintain.Job
 	out      output.Format
@@ -26,7 +26,7 @@ type compactCall struct {
 	from, to string // of --relabel
 	yes      bool
 
-	// What the flags said, until check parses it.
+	// Texts of flags, until check parses them.
 	format, cacheSize, maxBytes, minFree string
 	json                                 bool
 
@@ -64,7 +64,7 @@ a UTC day: 36h, 7d, 4w. See docs/README.md.`,
 	})
 }
 
-// maintain does what the flags ask for.
+// maintain does the work that the flags select.
 func (c *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 	if c.directory != "" {
 		if err := c.importDirectory(ctx, stdout); err != nil {
@@ -105,12 +105,12 @@ func (c *compactCall) write(w io.Writer, d *output.Document) error {
 	return d.Write(w, c.out)
 }
 
-// notNow reports whether nothing could be done now, though the warehouse is in order.
+// notNow reports whether nothing could be done at this time, although the warehouse is in order.
 func notNow(err error) bool {
 	return errors.Is(err, warehouse.ErrLocked) || errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, errAllHeld)
 }
 
-// runJob does to one warehouse what the flags ask for.
+// runJob does the selected work on one warehouse.
 func (c *compactCall) runJob(ctx context.Context, job *maintain.Job) (*maintain.Result, error) {
 	switch {
 	case c.delete != "":
@@ -157,7 +157,7 @@ func (c *compactCall) declare(f *pflag.FlagSet) {
 	groupFlags(f, warehouseFlags, "warehouse", "cache-size")
 }
 
-// check reports all that is wrong with the flags, and sets what follows from them.
+// check reports all faults of the flags, and derives settings from them.
 func (c *compactCall) check(f *pflag.FlagSet) error {
 	p := &c.job.Policy
 	var errs []error
@@ -210,12 +210,12 @@ func (c *compactCall) check(f *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// flagOf spells a field of the policy as a flag.
+// flagOf returns the flag of a field of the policy.
 func flagOf(field string) string {
 	return "--" + strings.ReplaceAll(field, "_", "-")
 }
 
-// checkImport refuses what has no effect on an import.
+// checkImport rejects flags that have no effect on an import.
 func (c *compactCall) checkImport(f *pflag.FlagSet) error {
 	if !query.IsBucket(c.job.Root) {
 		return fmt.Errorf("--import: want the bucket of the directory as --warehouse, found %q", c.job.Root)

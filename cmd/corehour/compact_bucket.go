@@ -15,11 +15,11 @@ import (
 // errAllHeld means that another process holds every prefix of a bucket.
 var errAllHeld = errors.New("every prefix is held: running collectors maintain their own")
 
-// errOfServiceLeft means that rows of the service may be in prefixes that were skipped.
+// errOfServiceLeft means that skipped prefixes can contain rows of the service.
 var errOfServiceLeft = errors.New("the skipped prefixes still hold rows of the service: stop their collectors, or wait until they are free, and repeat the command")
 
-// inBucket maintains the prefixes of a bucket that no collector owns, one after the other. One
-// that fails does not stop the others.
+// inBucket maintains the prefixes of a bucket without an owner, one after the other. A failing prefix does
+// not stop the others.
 func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactReport, error) {
 	all := &compactReport{Result: &maintain.Result{Steps: []maintain.Step{}}}
 	cache, err := bucket.DefaultCacheRoot()
@@ -43,7 +43,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 			continue
 		}
 		var report *maintain.Result
-		var failed error // of the work itself, which is stored as far as it got
+		var failed error // failure of the work itself; completed steps are stored
 		err := bucket.Maintain(ctx, b, name, cache, c.cacheBytes, func(directory string, m *bucket.Mirror) error {
 			job := c.job
 			job.Root, job.Fetch, job.FetchBytes = directory, m.Fetch, m.FetchBytes()

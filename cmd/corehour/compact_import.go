@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// importDirectory imports rows that a directory still holds into the bucket.
+// importDirectory adds the rows that a directory still holds to the bucket.
 func (c *compactCall) importDirectory(ctx context.Context, stdout io.Writer) error {
 	cache, err := bucket.DefaultCacheRoot()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// actionNames are printed in text.
+// actionNames are the names of actions in text output.
 var actionNames = map[maintain.Action]string{
 	maintain.Expire: "drop (age)", maintain.Shed: "drop (disk)", maintain.Hour: "roll up by hour", maintain.Minute: "roll up by minute",
 	maintain.DropIDs: "drop ids", maintain.Merge: "merge", maintain.Sum: "write hourly rollup", maintain.NoSums: "drop hourly rollup",
@@ -23,7 +23,7 @@ func stepLine(s maintain.Step) string {
 	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
 }
 
-// compactReport is what maintenance did.
+// compactReport is the result of maintenance.
 type compactReport struct {
 	*maintain.Result
 	LeftAlone []skippedPrefix `json:"left_alone,omitempty"`
@@ -64,7 +64,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 		d.Say(l.String())
 	}
 	t := stepTable(r.Steps, c.job.DryRun)
-	if c.out == output.CSV { // which has nothing but its table
+	if c.out == output.CSV { // CSV has only the table
 		for _, l := range r.LeftAlone {
 			none := output.Figure(output.Unknown)
 			t.Rows = append(t.Rows, []output.Cell{none, output.Name(l.String()), none, none, none, none, none})
@@ -97,7 +97,7 @@ func stepTable(steps []maintain.Step, dryRun bool) *output.Table {
 	return c.Table(steps)
 }
 
-// impossibleTable lists where most of them are.
+// impossibleTable lists the files with most impossible numbers.
 func impossibleTable(found []maintain.Impossible) *output.Table {
 	var c output.Columns[maintain.Impossible]
 	c.Plain("file")

@@ -11,14 +11,13 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 )
 
-// flagsWithYes are the flags that have an effect where stored data is lost or changed, which takes
-// --yes.
+// flagsWithYes are the flags that delete or change stored data, and therefore need --yes.
 var flagsWithYes = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "drop-damaged", "drop-impossible", "import"}
 
-// needsYes reports whether stored data is lost or changed.
+// needsYes reports whether the command deletes or changes stored data.
 func (c *compactCall) needsYes() bool { return c.ofService() || c.dropDamaged || c.dropImpossible }
 
-// ofService reports whether one service is deleted or renamed.
+// ofService reports whether the command deletes or renames a service.
 func (c *compactCall) ofService() bool { return c.delete != "" || c.relabelled != "" }
 
 func (c *compactCall) parseService(f *pflag.FlagSet) error {
@@ -58,7 +57,7 @@ func (c *compactCall) parseService(f *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// noRows returns the error for a service of which nothing is stored.
+// noRows returns the error for a service without stored rows.
 func (c *compactCall) noRows(others []string) error {
 	name := c.delete + c.from // one of them is empty
 	slices.Sort(others)

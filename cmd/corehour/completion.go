@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// completionTimeout bounds how long a shell waits for names from the warehouse.
+	// completionTimeout bounds the time in which a shell waits for names from the warehouse.
 	completionTimeout = 2 * time.Second
-	// maxCompletions bounds the names that a shell is given.
+	// maxCompletions bounds the number of suggested names.
 	maxCompletions = 100
 )
 
@@ -55,10 +55,10 @@ func newCompletionCommand() *cobra.Command {
 	}
 }
 
-// namesOf returns names that are stored, from an open warehouse.
+// namesOf returns stored names from an open warehouse.
 type namesOf func(ctx context.Context, w *query.Warehouse) ([]string, error)
 
-// completeFlags completes the values of the flags that all commands have.
+// completeFlags completes the values of the common flags.
 func (c *common) completeFlags(cmd *cobra.Command) {
 	service := func(name func(query.Service) string) namesOf {
 		return func(ctx context.Context, w *query.Warehouse) (names []string, err error) {
@@ -81,7 +81,7 @@ func (c *common) completeFlags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 }
 
-// completeVersions completes flags that take a version.
+// completeVersions completes flags with a version.
 func (c *common) completeVersions(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		completeFlag(cmd, flag, c.complete(func(ctx context.Context, w *query.Warehouse) (versions []string, err error) {
@@ -103,15 +103,15 @@ func (c *common) methodNames(ctx context.Context, w *query.Warehouse) (names []s
 	return names, err
 }
 
-// completeFlag panics if there is no such flag, as a mistake of this program.
+// completeFlag panics if the flag does not exist, because that is a bug.
 func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err)
 	}
 }
 
-// complete returns names that begin with what was typed. It reports no error: what a shell
-// would print of it ends up in the command line.
+// complete returns names with the typed prefix. It reports no error, because a shell would print it into
+// the command line.
 func (c *common) complete(names namesOf) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		c.others = nil // cobra parses the flags twice
@@ -121,7 +121,7 @@ func (c *common) complete(names namesOf) cobra.CompletionFunc {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
 		found := make(chan []string, 1)
-		go func() { // not every read of a file ends with its context
+		go func() { // not every read of a file ends with the context
 			found <- c.readNames(ctx, names)
 		}()
 		var all []string

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// costFlags are the flags of cost in addition to the common ones.
+// costFlags holds the flags of cost in addition to the common ones.
 type costFlags struct {
 	*common
 	top         topFlags
@@ -112,7 +112,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 	return code, errors.Join(undelivered, c.write(stdout, document))
 }
 
-// compute opens the warehouse, which is the caller's to close, and computes the costs.
+// compute opens the warehouse, which the caller closes, and computes the costs.
 func (c *costFlags) compute(ctx context.Context) (*query.Warehouse, *cost.Table, error) {
 	c.options.Now, c.options.Wall = now(), true
 	c.options.Filter, c.options.Percentiles = c.filter, c.percentiles
@@ -133,8 +133,8 @@ func (c *costFlags) compute(ctx context.Context) (*query.Warehouse, *cost.Table,
 	return w, r, nil
 }
 
-// document prints costs as the flags have it. At a time from which counts are overdue, notes name
-// those that did not arrive.
+// document returns the costs in the form that the flags select. Notes name the counts that were due
+// before at and did not arrive.
 func (c *costFlags) document(r *cost.Table, at time.Time) *output.Document {
 	d := r.Document(c.out, cost.View{Per: c.unit, Percentiles: c.percentiles, Top: c.top.lines, Zone: c.zone, Now: at})
 	d.Data = costAnswer{Table: r}

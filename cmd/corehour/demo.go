@@ -49,7 +49,7 @@ this binary (make build puts them there). It leaves its files in --dir, and no p
 	})
 }
 
-// declareBinaries declares the flag that says where our other programs are.
+// declareBinaries declares the flag with the directory of the other programs.
 func declareBinaries(f *pflag.FlagSet, directory *string) {
 	if own, err := os.Executable(); err == nil {
 		*directory = filepath.Dir(own)

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// driftFlags are the flags of drift in addition to those of evaluations.
+// driftFlags holds the flags of drift in addition to those of evaluations.
 type driftFlags struct {
 	evaluationFlags
 	csv string
@@ -93,7 +93,7 @@ func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*evaluation.Finding
 	return evaluation.Evaluate(ctx, o)
 }
 
-// inLines puts the name of a file before every fault.
+// inLines prefixes every fault with the name of the file.
 func inLines(path string, err error) error {
 	var several interface{ Unwrap() []error }
 	if !errors.As(err, &several) {

@@ -16,15 +16,15 @@ import (
 
 // evaluationResult is the result of an evaluation.
 type evaluationResult interface {
-	// Deliver sends alerts and returns those that are raised, nil where that is not known.
+	// Deliver sends alerts and returns the raised ones, or nil if they are unknown.
 	Deliver(context.Context, *delivery.Dispatcher) ([]alert.Alert, error)
 	Document(format output.Format, top int) *output.Document
-	// Found reports whether anything was found, Inconclusive whether there was not enough data to say so.
+	// Found reports whether anything was found, Inconclusive whether there was not enough data to decide.
 	Found() bool
 	Inconclusive() bool
 }
 
-// evaluationFlags are the flags of commands that evaluate services, in addition to the common ones.
+// evaluationFlags holds the flags of commands that evaluate services, in addition to the common ones.
 type evaluationFlags struct {
 	*common
 	metric   string
@@ -34,7 +34,7 @@ type evaluationFlags struct {
 	delivery deliverFlags
 }
 
-// declare declares the flags; what is what --top leaves out.
+// declare declares the flags; what names the entries that --top limits.
 func (e *evaluationFlags) declare(what string) {
 	f := e.flags
 	e.top.declare(f, "how many services, of those without "+what+", to print; json and csv have all of them")
@@ -56,7 +56,7 @@ func (e *evaluationFlags) checkMetric() error {
 	return nil
 }
 
-// evaluateServices evaluates once or, with --every, again and again; it sends alerts and prints what it found.
+// evaluateServices evaluates once, or repeatedly with --every. It sends alerts and prints the findings.
 func (e *evaluationFlags) evaluateServices(ctx context.Context, stdout, stderr io.Writer, evaluate func(context.Context) (evaluationResult, error)) (int, error) {
 	if err := e.delivery.prepare(e.warehouse, e.every.period, stderr, e.flags.Name()); err != nil {
 		return exitFailed, err
@@ -82,7 +82,7 @@ func (e *evaluationFlags) evaluateServices(ctx context.Context, stdout, stderr i
 	return code, errors.Join(undelivered, err)
 }
 
-// print prints what was found and returns the exit code.
+// print prints the findings and returns the exit code.
 func (e *evaluationFlags) print(f evaluationResult, stdout io.Writer) (int, error) {
 	err := e.write(stdout, f.Document(e.out, e.top.lines))
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/pairs"
 )
 
-// evidenceFlags are how time is divided where versions are compared.
+// evidenceFlags holds the flags for time buckets of a comparison.
 type evidenceFlags struct{ warmUp, bucket string }
 
 func (e *evidenceFlags) declare(f *pflag.FlagSet) {

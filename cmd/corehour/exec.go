@@ -22,7 +22,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// execFlags are the flags of exec. Those of costs are some of cost's.
+// execFlags holds the flags of exec. Its cost flags are a part of cost's.
 type execFlags struct {
 	settings measuredrun.Settings
 	binaries string
@@ -46,7 +46,7 @@ The warehouse is deleted unless --warehouse is given. It needs corehour-collecto
 	}
 	cmd.Annotations[endsFlags] = "yes"
 	e := &execFlags{costs: newCostFlags(&cobra.Command{Use: "cost"}, "")}
-	e.costs.verified = parquet.NewVerifiedFiles("") // nothing is left behind
+	e.costs.verified = parquet.NewVerifiedFiles("") // exec leaves no files behind
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	declareBinaries(f, &e.binaries)
@@ -69,7 +69,7 @@ The warehouse is deleted unless --warehouse is given. It needs corehour-collecto
 	})
 }
 
-// measure runs the program. From its start on, what fails is printed, and the exit code is its own.
+// measure runs the program. After its start, failures are printed, and the exit code is the program's.
 func (e *execFlags) measure(ctx context.Context, stderr io.Writer) (int, error) {
 	e.costs.notices = stderr
 	if err := e.checkBy(); err != nil {
@@ -99,13 +99,13 @@ func (e *execFlags) measure(ctx context.Context, stderr io.Writer) (int, error) 
 		return exitFailed, err
 	}
 	defer o.Close()
-	if err := e.report(context.WithoutCancel(ctx), o, to, stderr); err != nil { // a signal was the program's, not ours
+	if err := e.report(context.WithoutCancel(ctx), o, to, stderr); err != nil { // a signal was meant for the program
 		printError(stderr, "exec", err)
 	}
 	return o.ExitCode, nil
 }
 
-// checkBy refuses what takes a file that is not read here.
+// checkBy rejects groupings that need a file which exec does not read.
 func (e *execFlags) checkBy() error {
 	if by, err := cost.ParseBy(e.costs.by); err == nil && slices.Contains(by, cost.ByOwner) {
 		return errors.New("--by owner: no file of owners is read here: give --warehouse DIRECTORY, then run corehour cost --warehouse DIRECTORY --by owner --owners FILE")
@@ -124,7 +124,7 @@ func (e *execFlags) check() (err error) {
 	if dir := e.settings.Warehouse; strings.Contains(dir, "://") {
 		errs = append(errs, fmt.Errorf("--warehouse: want a local directory, found %q", dir))
 	} else if entries, err := os.ReadDir(dir); len(entries) > 0 {
-		if _, err := table.OpenReadable(dir); err != nil && !errors.Is(err, warehouse.ErrEmpty) { // as of a run that sent nothing
+		if _, err := table.OpenReadable(dir); err != nil && !errors.Is(err, warehouse.ErrEmpty) { // ErrEmpty: an earlier run sent nothing
 			errs = append(errs, fmt.Errorf("--warehouse: want a warehouse, or a new or empty directory, found %q with %d entries: %w", dir, len(entries), err))
 		}
 	} else if err != nil && dir != "" && !errors.Is(err, os.ErrNotExist) {
@@ -134,7 +134,7 @@ func (e *execFlags) check() (err error) {
 	return errors.Join(append(errs, err)...)
 }
 
-// report prints the costs of the program, and what is missing in them.
+// report prints the costs of the program, and the missing calls.
 func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stderr io.Writer) error {
 	program := output.Printable(strings.Join(e.settings.Program, " "))
 	say := func(format string, args ...any) { fmt.Fprintf(stderr, "corehour exec: "+format+"\n", args...) }
@@ -172,5 +172,5 @@ func (e *execFlags) report(ctx context.Context, o *measuredrun.Outcome, to, stde
 	if !pending && r.Records == 0 && !slices.ContainsFunc(r.Lines(), func(l cost.Line) bool { return l.Measured > 0 }) {
 		say("no call was timed: a short program needs --rate 1")
 	}
-	return e.costs.write(to, e.costs.document(r, now().Add(time.Hour))) // no counts are on their way
+	return e.costs.write(to, e.costs.document(r, now().Add(time.Hour))) // all counts have arrived, so none is overdue
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// explainFlags are the flags of explain in addition to the common ones.
+// explainFlags holds the flags of explain in addition to the common ones.
 type explainFlags struct {
 	*common
 	collector, version, method string
@@ -109,7 +109,7 @@ func (e *explainFlags) check() error {
 	return errors.Join(faults...)
 }
 
-// asked is where the collector is asked.
+// asked is the query address of the collector.
 func (e *explainFlags) asked() *explain.Collector {
 	return &explain.Collector{URL: e.collector, Method: e.method, Target: rates.Target{
 		Namespace: e.filter.Namespace, Service: e.filter.Service, Environment: e.filter.Environment, Version: e.version,

@@ -23,12 +23,12 @@ import (
 
 const defaultWarehouse = "./corehour-warehouse"
 
-// common are the flags that all commands have.
+// common holds the flags of all commands.
 type common struct {
 	flags     *pflag.FlagSet
 	warehouse string
-	others    []string // more of them, see several
-	several   bool     // whether the command reads several warehouses
+	others    []string // further warehouses, if several
+	several   bool     // the command reads several warehouses
 	format    string
 	json      bool
 	wide      bool
@@ -36,22 +36,22 @@ type common struct {
 	since     string
 	tz        string
 	filter    query.Filter
-	// noFrameworks leaves out spans of frameworks.
+	// noFrameworks excludes spans of frameworks.
 	noFrameworks bool
-	html         bool // whether the command writes it, by default then
+	html         bool // the command can write HTML, and does by default
 	maxBytes     string
 	cacheSize    string
-	notices      io.Writer // for estimates of what queries read; nil = nowhere
+	notices      io.Writer // for estimates of a query's bytes; nil = not printed
 	spent        *bigquery.Spent
 	verified     *parquet.VerifiedFiles
 
-	// What checkFlags makes of them.
+	// Set by checkFlags.
 	out    output.Format
 	zone   *time.Location
 	window query.Window
 }
 
-// warehouseFlag is a flag that may be given several times.
+// warehouseFlag is a flag that can be repeated.
 type warehouseFlag common
 
 func (w *warehouseFlag) String() string { return w.warehouse }
@@ -67,7 +67,7 @@ func (w *warehouseFlag) Set(address string) error {
 	return nil
 }
 
-// warehouses are all that were given.
+// warehouses returns all warehouses of the command line.
 func (c *common) warehouses() []string { return append([]string{c.warehouse}, c.others...) }
 
 func (c *common) parseWarehouses() error {
@@ -77,7 +77,7 @@ func (c *common) parseWarehouses() error {
 	return nil
 }
 
-// alsoHTML is for commands that write a page.
+// alsoHTML declares HTML output, for commands that write a page.
 func (c *common) alsoHTML() {
 	c.html = true
 	format := c.flags.Lookup("format")
@@ -87,8 +87,7 @@ func (c *common) alsoHTML() {
 // now is the clock.
 var now = time.Now
 
-// newCommon declares the flags that all commands have. since is the default of --since, empty
-// for all times.
+// newCommon declares the common flags. since is the default of --since; empty means all times.
 func newCommon(cmd *cobra.Command, since string) *common {
 	f := cmd.Flags()
 	c := &common{flags: f, spent: new(bigquery.Spent), verified: verifiedFiles()}
@@ -115,7 +114,7 @@ func newCommon(cmd *cobra.Command, since string) *common {
 	return c
 }
 
-// verifiedFiles are remembered for the user's next command, if there is a place for it.
+// verifiedFiles are remembered for the user's next command, if a cache directory exists.
 func verifiedFiles() *parquet.VerifiedFiles {
 	dir, err := bucket.DefaultCacheRoot()
 	if err != nil {
@@ -124,7 +123,7 @@ func verifiedFiles() *parquet.VerifiedFiles {
 	return parquet.NewVerifiedFiles(filepath.Join(dir, "verified"))
 }
 
-// checkFlags reports all that is wrong with the flags. more checks those of the command alone.
+// checkFlags reports all faults of the flags. more checks the command's own flags.
 func (c *common) checkFlags(more ...func() error) error {
 	var errs []error
 	var err error
@@ -145,7 +144,7 @@ func (c *common) checkFlags(more ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// formatOf reads --format and its short form --json.
+// formatOf returns the format of --format and its short form --json.
 func formatOf(f *pflag.FlagSet, format string, short, html bool) (output.Format, error) {
 	switch {
 	case short && given(f, "format") && format != string(output.JSON):
@@ -158,7 +157,7 @@ func formatOf(f *pflag.FlagSet, format string, short, html bool) (output.Format,
 	return output.ParseFormat(format)
 }
 
-// write writes what was found in the format that was asked for.
+// write writes the document in the selected format.
 func (c *common) write(w io.Writer, d *output.Document) error {
 	d.Wide = c.wide
 	return d.Write(w, c.out)
@@ -187,7 +186,7 @@ func (c *common) parseWindow() error {
 			errs = append(errs, err)
 		}
 		end := now()
-		if to && c.window.To.Add(-since).Before(end) { // else all of it is to come
+		if to && c.window.To.Add(-since).Before(end) { // otherwise the whole window is in the future
 			end = c.window.To
 		}
 		c.window.From = end.Add(-since)
@@ -207,7 +206,7 @@ func parseTime(name, s string, zone *time.Location, last bool) (time.Time, error
 	return t, err
 }
 
-// parseDuration reads Go's form, and days and weeks as 7d and 2w.
+// parseDuration parses Go's form, and days and weeks such as 7d and 2w.
 func parseDuration(name, s string) (time.Duration, error) {
 	const most = 200 * 365 * 24 * time.Hour
 	var d units.Duration
@@ -217,7 +216,7 @@ func parseDuration(name, s string) (time.Duration, error) {
 	return time.Duration(d), nil
 }
 
-// parseSpan is parseDuration, and 0 is one.
+// parseSpan is parseDuration, and also accepts 0.
 func parseSpan(name, s string) (time.Duration, error) {
 	if d, err := time.ParseDuration(s); err == nil && d == 0 {
 		return 0, nil
@@ -225,12 +224,12 @@ func parseSpan(name, s string) (time.Duration, error) {
 	return parseDuration(name, s)
 }
 
-// open opens the warehouse. One bound holds for all that a command opens.
+// open opens the warehouse. All warehouses of a command share one bound.
 func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
 	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent), query.Remembering(c.verified), query.LeaveOutFrameworks(c.noFrameworks))...)
 }
 
-// nothing returns the error where no row passed the filters.
+// nothing returns the error for filters that no row passes.
 func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
 	return w.Nothing(ctx, c.filter, c.window, c.zone)
 }
@@ -245,7 +244,7 @@ func (c *common) noArguments() error {
 // given reports whether one of the flags was set on the command line.
 func given(f *pflag.FlagSet, names ...string) bool { return slices.ContainsFunc(names, f.Changed) }
 
-// printError prints every fault on a line of its own.
+// printError prints every fault on its own line.
 func printError(w io.Writer, name string, err error) {
 	name = strings.TrimSpace("corehour " + name)
 	for line := range strings.SplitSeq(err.Error(), "\n") {

@@ -19,8 +19,8 @@ const rootExits = `0 nothing to report
 2 failed: bad flags or arguments, no warehouse, a query that cannot run
 3 not enough data`
 
-// exitCodes is the annotation of a command that lists its exit codes, endsFlags that of one whose
-// first argument ends its flags, and flagGroup that of a flag with the heading it has in the help.
+// exitCodes is the annotation of commands that list their exit codes, endsFlags of commands whose first
+// argument ends the flags, and flagGroup of flags with the heading in the help.
 const (
 	exitCodes = "exit codes"
 	endsFlags = "first argument ends flags"
@@ -29,7 +29,7 @@ const (
 
 func exits(lines string) map[string]string { return map[string]string{exitCodes: lines} }
 
-// groupFlags lists flags in the help under a heading. Flags of one command only need none.
+// groupFlags lists flags under a heading in the help. Flags of a single command need none.
 func groupFlags(f *pflag.FlagSet, heading string, names ...string) {
 	for _, name := range names {
 		fl := f.Lookup(name)
@@ -40,7 +40,7 @@ func groupFlags(f *pflag.FlagSet, heading string, names ...string) {
 	}
 }
 
-// flagHeadings are in the order of the help.
+// flagHeadings is ordered as in the help.
 const (
 	ownFlags       = "FLAGS"
 	policyFlags    = "POLICY"
@@ -95,7 +95,7 @@ func printFlags(w io.Writer, flags *pflag.FlagSet, heading string) {
 	})
 }
 
-// exitsOf lists what the exit codes of a command mean.
+// exitsOf returns the meanings of a command's exit codes.
 func exitsOf(cmd *cobra.Command) string {
 	return cmp.Or(cmd.Annotations[exitCodes], rootExits)
 }

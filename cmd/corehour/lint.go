@@ -57,14 +57,14 @@ func lintFile(path string, asJSON bool, stdout io.Writer) (int, error) {
 	return code, err
 }
 
-// readCapture reads a request from a file, or from standard input.
+// readCapture reads a request from a file or from standard input.
 func readCapture(path string) (ptrace.Traces, error) {
 	if path == "-" {
 		return capture.Read(os.Stdin)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return ptrace.Traces{}, errors.Unwrap(err) // the path is named already
+		return ptrace.Traces{}, errors.Unwrap(err) // the error names the path already
 	}
 	defer file.Close()
 	return capture.Read(file)

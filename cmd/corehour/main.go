@@ -1,4 +1,4 @@
-// Corehour reports from a warehouse what methods cost, which deployment made which method more
+// Corehour reports from a warehouse the cost of methods, the deployment that made a method more
 // expensive, and whether every counted call is stored.
 //
 //	corehour regress     compare each service's newest version with the one before
@@ -31,21 +31,18 @@
 //	3  could not tell: no rows, only one version, too few records, days without an account,
 //	   calls that may be in the warehouse of another collector
 //
-// Those of exec are the program's.
+// exec returns the exit code of its program.
 //
 // # Versions
 //
-// regress takes the newest version of a service and environment and the version
-// that was last seen before its first row. Time decides, never the spelling. A
-// version that comes back after another took its place is a new deployment. Rows
-// without a version are not compared. See the package regression/verdict for the
-// rule by which a change is raised.
+// regress compares the newest version of a service and environment with the version that was last seen
+// before its first row. Time decides, never the spelling. A version that returns after another one is
+// a new deployment. Rows without a version are not compared.
 //
 // # Self and inclusive
 //
-// Inclusive time nests, so only self costs are added up or shown as shares: a
-// method's time less that of the calls whose caller it is. `~` marks a figure too
-// uncertain to act on.
+// Inclusive time nests, so only self costs are added up or shown as shares: a method's time minus the
+// time of the calls that it makes. `~` marks a figure that is too uncertain to act on.
 package main
 
 import (
@@ -58,8 +55,8 @@ import (
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		// Answers are made of few large slices, and most of the time is the engine's: a
-		// smaller heap costs next to nothing.
+		// Answers consist of few large slices, and most time is spent in the engine: a smaller heap
+		// costs almost nothing.
 		debug.SetGCPercent(30)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -44,7 +44,7 @@ would give, and its entries that match no machine. See docs/guides/cost.md.`,
 	})
 }
 
-// checkVerb checks the arguments of prices. The verb may be left out if there are flags.
+// checkVerb checks the arguments of prices. The verb can be omitted if there are flags.
 func (c *common) checkVerb() error {
 	args := c.flags.Args()
 	switch {

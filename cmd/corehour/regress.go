@@ -14,11 +14,11 @@ import (
 	"github.com/corehour/corehour/regression/compare/pairs"
 )
 
-// regressFlags are the flags of regress in addition to those of evaluations.
+// regressFlags holds the flags of regress in addition to those of evaluations.
 type regressFlags struct {
 	evaluationFlags
 	options pairs.Options
-	method  string // names the rule
+	method  string // name of the rule
 	rule    pairs.Rule
 	limits  string // file of thresholds
 	times   evidenceFlags
@@ -51,7 +51,7 @@ alerts. See docs/guides/regression.md, docs/background/statistics.md and docs/gu
 	})
 }
 
-// declareRule declares the flags for what is compared and raised.
+// declareRule declares the flags for comparisons and the rule.
 func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
@@ -80,7 +80,7 @@ func (r *regressFlags) checkRule() error {
 	return errors.Join(errs...)
 }
 
-// checkMethod chooses the rule, and sets and checks what depends on it.
+// checkMethod selects the rule, and sets and checks the flags that depend on it.
 func (r *regressFlags) checkMethod() error {
 	r.rule = pairs.ThresholdRule{} // unless it is the other
 	var errs []error
@@ -129,7 +129,7 @@ func (r *regressFlags) evaluate(ctx context.Context) (*findings.Findings, error)
 	return found, err
 }
 
-// readThresholds reads the file at every evaluation, as the other files of rules are.
+// readThresholds reads the file at every evaluation, like the other files of rules.
 func (r *regressFlags) readThresholds() error {
 	if r.limits == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/report"
 )
 
-// reportFlags are the flags of report in addition to the common ones.
+// reportFlags holds the flags of report in addition to the common ones.
 type reportFlags struct {
 	*common
 	file    string

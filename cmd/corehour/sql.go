@@ -28,7 +28,7 @@ WHERE. --output writes all rows to a Parquet file.`,
 		Annotations: exits("0 printed or written\n2 failed: a query that cannot run\n3 no rows in that time"),
 	}
 	c := newCommon(cmd, "")
-	c.wide, c.flags.Lookup("wide").DefValue = true, "true" // cells are for further use
+	c.wide, c.flags.Lookup("wide").DefValue = true, "true" // cells are meant for further use
 	limit := c.flags.Int("limit", 10_000, "print at most so many rows")
 	file := c.flags.String("output", "", "write all rows to this new Parquet `file` instead of printing them")
 	groupFlags(c.flags, outputFlags, "limit", "output")

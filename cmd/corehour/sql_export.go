@@ -15,11 +15,10 @@ import (
 	"github.com/corehour/corehour/regression/sqlanswer"
 )
 
-// progressEvery is how often a long query reports that it still runs.
+// progressEvery is the interval between progress lines of a long query.
 const progressEvery = 10 * time.Second
 
-// reportProgress writes a line from time to time until the function it returns is
-// called.
+// reportProgress writes a progress line periodically until the returned function is called.
 func reportProgress(w io.Writer) (stop func()) {
 	done := make(chan struct{})
 	var loop sync.WaitGroup
@@ -42,12 +41,12 @@ func reportProgress(w io.Writer) (stop func()) {
 	}
 }
 
-// exportTo writes the answer to a new file, which is there only once it is whole.
+// exportTo writes the answer to a new file, which appears only once it is complete.
 func exportTo(ctx context.Context, c *common, text, path string, stderr io.Writer) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("--output: %s exists already: choose another name or remove it", path)
 	}
-	// Unlike os.CreateTemp this gives the file the mode that new files have.
+	// Unlike os.CreateTemp this creates the file with the usual mode of new files.
 	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".corehour-"+rand.Text()+".tmp"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
@@ -64,7 +63,7 @@ func exportTo(ctx context.Context, c *common, text, path string, stderr io.Write
 	return nil
 }
 
-// export has the engine write the rows of files, and writes those of BigQuery itself.
+// export lets the engine write rows of files, and writes rows of BigQuery itself.
 func export(ctx context.Context, c *common, text string, tmp *os.File, stderr io.Writer) (rows int64, err error) {
 	w, err := c.open(ctx, c.window, query.Into(tmp.Name()))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// topFlags bound the lines of tables for people. Anybody may invent names of services.
+// topFlags bound the lines of tables for people, because anybody can invent names of services.
 type topFlags struct {
 	lines int // 0 = all
 	all   bool

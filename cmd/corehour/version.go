@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// version and commit are set by the Makefile; other builds know what Go records.
+// version and commit are set by the Makefile; other builds use Go's build information.
 var version, commit string
 
 func newVersionCommand() *cobra.Command {

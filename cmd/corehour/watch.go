@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// everyFlag has a command evaluate again and again.
+// everyFlag repeats the evaluations of a command.
 type everyFlag struct {
 	every  string
 	period time.Duration // 0 = one evaluation
@@ -47,9 +47,8 @@ func (e *everyFlag) check(c *common) error {
 	return errors.Join(errs...)
 }
 
-// watcher evaluates the warehouse again and again until the context ends. An evaluation that fails
-// is reported and does not end it: the warehouse may not be there yet, or its disk be away for a
-// while.
+// watcher evaluates the warehouse repeatedly until the context ends. It reports a failed evaluation and
+// goes on: the warehouse may not exist yet, or its disk may be away for a while.
 type watcher struct {
 	*evaluationFlags
 	evaluate       func(context.Context) (evaluationResult, error)
@@ -83,7 +82,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	}
 }
 
-// end reports what could not be sent; the next evaluation sends it.
+// end reports alerts that could not be sent; the next evaluation sends them.
 func (w *watcher) end(err error) (int, error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		printError(w.stderr, w.flags.Name(), err)
@@ -91,12 +90,12 @@ func (w *watcher) end(err error) (int, error) {
 	return exitNothing, nil
 }
 
-// evaluateOnce returns the alerts not raised before.
+// evaluateOnce evaluates, and returns the alerts that were not raised before.
 func (w *watcher) evaluateOnce(ctx context.Context, remembered *delivery.Remembered) ([]alert.Alert, error) {
 	if err := w.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
-	w.spent = new(bigquery.Spent) // else the evaluations of a year would reach the bound
+	w.spent = new(bigquery.Spent) // a new one, because the evaluations of a year would reach the bound
 	if err := w.delivery.reload(w.stderr, w.flags.Name()); err != nil {
 		printError(w.stderr, w.flags.Name(), err)
 	}
