@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/compare/findings"
-	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/test/fixture"
 )
 
@@ -42,14 +42,14 @@ func TestThresholdsOfMethods(t *testing.T) {
 }
 
 // byThresholdOf asks the command by the threshold rule, and maps methods to their lines.
-func byThresholdOf(t *testing.T, root string, args ...string) (result, findings.Findings, map[string]pairs.Line) {
+func byThresholdOf(t *testing.T, root string, args ...string) (result, findings.Findings, map[string]evidence.Verdict) {
 	t.Helper()
 	r := corehour(append([]string{"regress", "--warehouse", root, "--method", "threshold", "--format", "json"}, args...)...)
 	var f findings.Findings
 	if err := json.Unmarshal([]byte(r.stdout), &f); err != nil || len(f.Comparisons) != 1 {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	lines := map[string]pairs.Line{}
+	lines := map[string]evidence.Verdict{}
 	for _, l := range f.Comparisons[0].Methods {
 		if _, twice := lines[l.Method]; twice {
 			t.Errorf("two lines of %s", l.Method)
@@ -183,7 +183,7 @@ func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
 				}
 			}
 			root := fixture.Write(t, old, items)
-			metrics := func(lines map[string]pairs.Line) string {
+			metrics := func(lines map[string]evidence.Verdict) string {
 				var out []string
 				for name, l := range lines {
 					out = append(out, name+" "+string(l.Metric)+" "+string(l.State))

@@ -159,14 +159,14 @@ type answer struct {
 	code  int
 	found findings.Findings
 	*pairs.Comparison
-	lines map[string]*pairs.Line
+	lines map[string]*evidence.Verdict
 }
 
 // asked runs the command at the end of the records.
 func asked(t *testing.T, root string) answer {
 	t.Helper()
 	r := corehour("regress", "--warehouse", root, "--format", "json")
-	a := answer{code: r.code, lines: map[string]*pairs.Line{}}
+	a := answer{code: r.code, lines: map[string]*evidence.Verdict{}}
 	if err := json.Unmarshal([]byte(r.stdout), &a.found); err != nil || len(a.found.Comparisons) != 1 {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -185,13 +185,13 @@ func asked(t *testing.T, root string) answer {
 // print logs the truth next to the answer.
 func (a *answer) print(t *testing.T, truths map[string]trueChange) {
 	t.Helper()
-	part := func(p *pairs.Part) string {
+	part := func(p *evidence.Part) string {
 		if p == nil {
 			return "-"
 		}
 		return fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", p.Percent, p.Interval[0], p.Interval[1])
 	}
-	say := func(l *pairs.Line) string {
+	say := func(l *evidence.Verdict) string {
 		change := "-"
 		if l.ChangePercent != nil {
 			change = fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1])
@@ -329,7 +329,7 @@ func TestStockInstrumentation(t *testing.T) {
 		}
 		for full, l := range a.lines {
 			x := truths[full]
-			if l.Metric != query.Wall || l.ChangePercent == nil || l.Measured == nil || l.Basis != "own" {
+			if l.Metric != string(query.Wall) || l.ChangePercent == nil || l.Measured == nil || l.Basis != "own" {
 				t.Fatalf("seed %d: %+v", seed, l)
 			}
 			if l.Common != nil || l.Remaining != nil || !strings.HasPrefix(l.CommonReason, "not identified: wall time") {
@@ -392,7 +392,7 @@ func TestMetricOfEachMethod(t *testing.T) {
 		if full == "shop.templates.render" {
 			metric = query.CPU
 		}
-		if !l.State.Judged() || l.Metric != metric || l.BaseRecords < 1000 || l.HeadRecords < 1000 {
+		if !l.State.Judged() || l.Metric != string(metric) || l.BaseRecords < 1000 || l.HeadRecords < 1000 {
 			t.Errorf("%s: %+v", full, l)
 		}
 	}

@@ -40,7 +40,7 @@ type Account struct {
 
 // Verdict is the line of a method in a comparison, and how it was decided.
 type Verdict struct {
-	pairs.Line
+	evidence.Verdict
 	BaseVersion string         `json:"base_version"`
 	HeadVersion string         `json:"head_version"`
 	ChosenBy    pairs.BaseRule `json:"chosen_by"`
@@ -196,7 +196,7 @@ func (a *Account) compared(found *findings.Findings) {
 				continue
 			}
 			v := &Verdict{
-				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, ChosenBy: c.ChosenBy, Metric: c.Metric, Compared: c.Clusters, Trace: l.Trace,
+				Verdict: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, ChosenBy: c.ChosenBy, Metric: c.Metric, Compared: c.Clusters, Trace: l.Trace,
 				AlertIDs: []string{}, Alerts: []named{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
 			}
 			for _, alert := range c.Alerts {

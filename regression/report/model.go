@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
@@ -96,12 +97,12 @@ type Move struct {
 	Interval      [2]float64 `json:"interval"`
 	// Measured is what the processes measured, Common the part of it that was taken off
 	// and why; by evidence only.
-	Measured     *pairs.Part `json:"measured_change"`
-	Common       *pairs.Part `json:"common_part"`
-	CommonReason string      `json:"common_reason"`
-	BaseRecords  int64       `json:"base_records"`
-	HeadRecords  int64       `json:"head_records"`
-	Proven       bool        `json:"proven"` // raised by the verdict; all others print ~
+	Measured     *evidence.Part `json:"measured_change"`
+	Common       *evidence.Part `json:"common_part"`
+	CommonReason string         `json:"common_reason"`
+	BaseRecords  int64          `json:"base_records"`
+	HeadRecords  int64          `json:"head_records"`
+	Proven       bool           `json:"proven"` // raised by the verdict; all others print ~
 }
 
 // Method is one method looked at closely.

@@ -108,7 +108,7 @@ func (d *Deployment) addPairs(x *index) (callers []string) {
 func (c *Cell) made() bool { return c.Calls > 0 && c.Timed > 0 }
 
 // describeCalls turns what was compared as a cost into words about calls.
-func describeCalls(v *Verdict) {
+func describeCalls(v *outcome) {
 	v.Mix, v.ExcessPerDay = 0, 0
 	v.Reason = callsReason(v)
 }

@@ -32,7 +32,7 @@ type compared struct {
 	answers answers
 	// hypotheses is the size of its family.
 	hypotheses int
-	verdict    Verdict
+	verdict    outcome
 }
 
 // errorOf is the error of a change.

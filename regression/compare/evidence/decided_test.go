@@ -27,7 +27,7 @@ func TestDecided(t *testing.T) {
 	} {
 		of := &compared{name: "m", decide: []statistic{mean}, logE: math.Log(c.eValue), spread: errorOf{1, 1, 10}}
 		of.seen = [2]float64{60, 60}
-		of.verdict = Verdict{BaseRecords: 60, HeadRecords: 60, Change: 0.6, Interval: [2]float64{0.3, 1}, EValue: c.eValue, LogE: of.logE}
+		of.verdict = outcome{BaseRecords: 60, HeadRecords: 60, Change: 0.6, Interval: [2]float64{0.3, 1}, EValue: c.eValue, LogE: of.logE}
 		of.fits[mean] = fit{ok: true, change: math.Log(1.6), lastN: 1e6, df: 10}
 		of.inclusive = of.fits[mean]
 		if c.cheaperAtLast {
@@ -37,7 +37,7 @@ func TestDecided(t *testing.T) {
 		of.estimate(differ{}, o, 1)
 		family := []*compared{of}
 		for range 4 {
-			family = append(family, &compared{logE: math.Inf(-1), verdict: Verdict{State: FewBuckets}})
+			family = append(family, &compared{logE: math.Inf(-1), verdict: outcome{State: FewBuckets}})
 		}
 		memory := Memory{InARow: map[string]map[string]int{"": {"m": c.evaluations}}}
 		memory = memory.next(memory.Seen.AddDate(0, 0, 1), raise(family, o.LeastChange, o))

@@ -156,7 +156,7 @@ func inferAll(x *index, methods []compared, d differ, o Options) *compared {
 }
 
 // withCommon adds the common part of the versions to what methods of an instance share.
-func (x *index) withCommon(level []float64, common *Part) []float64 {
+func (x *index) withCommon(level []float64, common *changePart) []float64 {
 	out := make([]float64, len(x.warm))
 	copy(out, level)
 	if common != nil {
@@ -196,11 +196,10 @@ func undecided(family []*compared, o Options) {
 	}
 }
 
-// report puts the verdicts into words and lists those to report. calls are those of the
-// first evaluation, which judges them.
+// report returns the result of the evaluation. calls are those of the first evaluation, which judges them.
 func (l *evaluation) report(calls []compared) *Result {
 	r := &Result{
-		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)), Alerts: []Alert{},
+		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)),
 		WarmUp: l.x.learned, Differences: l.differ.seen, Spreads: l.differ.taken, Warnings: warnings(l.x),
 	}
 	oftener := map[string]bool{}
@@ -211,29 +210,24 @@ func (l *evaluation) report(calls []compared) *Result {
 	}
 	for i := range l.methods {
 		c := &l.methods[i]
-		v := &c.verdict
-		v.Reason = costReason(v)
-		v.Trace = c.trace(l.o, oftener[v.Method])
-		r.Methods[i] = *v
-		r.raise(Regression, *v)
+		c.verdict.Reason = costReason(&c.verdict)
+		c.verdict.Trace = c.trace(l.o, oftener[c.name])
+		r.Methods[i] = c.verdict.verdict(Regression)
 	}
 	for i := range l.calls {
 		v := &l.calls[i].verdict
 		describeCalls(v)
-		r.Calls[i] = *v
-		r.raise(MoreCalls, *v)
+		r.Calls[i] = v.verdict(MoreCalls)
 	}
 	l.service.verdict.Reason = costReason(&l.service.verdict)
-	r.Service = l.service.verdict
-	r.raise(WholeService, r.Service)
-	slices.SortStableFunc(r.Alerts, func(a, b Alert) int { return cmp.Compare(b.ExcessPerDay, a.ExcessPerDay) })
-	return r
-}
-
-func (r *Result) raise(kind Kind, v Verdict) {
-	if v.State == Regressed {
-		r.Alerts = append(r.Alerts, Alert{kind, v})
+	r.Service = l.service.verdict.verdict(WholeService)
+	for _, v := range slices.Concat(r.Methods, r.Calls, []Verdict{r.Service}) {
+		if v.State == Regressed {
+			r.Alerts = append(r.Alerts, v)
+		}
 	}
+	slices.SortStableFunc(r.Alerts, func(a, b Verdict) int { return cmp.Compare(b.ExcessPerDay, a.ExcessPerDay) })
+	return r
 }
 
 // raise names what one family of hypotheses has against it: e-BH, and the

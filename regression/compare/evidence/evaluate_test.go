@@ -18,7 +18,7 @@ func wantAlerts(t *testing.T, r *evidence.Result, want ...string) {
 	if got := alerted(r); !slices.Equal(got, want) {
 		t.Errorf("alerts %q, want %q", got, want)
 		for _, v := range append(slices.Clone(r.Methods), r.Calls...) {
-			t.Logf("%s: %s: %s", v.Method, v.State, v.Reason)
+			t.Logf("%s: %s: %s", v.FullName, v.State, v.Reason)
 		}
 	}
 }
@@ -36,7 +36,7 @@ func TestDeepestMethodIsRaised(t *testing.T) {
 	r := watch(t, s.deployment(1), evidence.Defaults())
 	wantAlerts(t, r, "regression Parse")
 	parse := verdictOf(t, r, "Parse")
-	if math.Abs(parse.Change-0.3) > 0.05 || parse.Interval[0] > 0.3 || parse.Interval[1] < 0.3 || parse.EValue < 1000 {
+	if math.Abs(*parse.ChangePercent-30) > 5 || parse.Interval[0] > 30 || parse.Interval[1] < 30 || *parse.EValue < 1000 {
 		t.Errorf("change %+v", parse)
 	}
 	for caller, callee := range map[string]string{"Price": "Parse", "Total": "Price"} {
@@ -124,8 +124,8 @@ func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
 		} else {
 			wantAlerts(t, r)
 		}
-		if v := verdictOf(t, r, "other0"); math.Abs(v.Change) > 0.1 {
-			t.Errorf("other0 changed by %+.1f%%", 100*v.Change)
+		if v := verdictOf(t, r, "other0"); math.Abs(*v.ChangePercent) > 10 {
+			t.Errorf("other0 changed by %+.1f%%", *v.ChangePercent)
 		}
 	}
 }
@@ -137,8 +137,8 @@ func TestWholeServiceIsRaisedAlone(t *testing.T) {
 	}
 	r := watch(t, s.deployment(3), evidence.Defaults())
 	wantAlerts(t, r, "whole_service whole service")
-	if math.Abs(r.Service.Change-0.4) > 0.1 {
-		t.Errorf("the service changed by %v", r.Service.Change)
+	if math.Abs(*r.Service.ChangePercent-40) > 10 {
+		t.Errorf("the service changed by %v%%", *r.Service.ChangePercent)
 	}
 }
 
@@ -158,8 +158,8 @@ func TestMixIsNoRegression(t *testing.T) {
 	r := watch(t, d, evidence.Defaults())
 	wantAlerts(t, r)
 	// Means 1.5 and 2.5 times the cheap one: all of the difference is mix.
-	if v := verdictOf(t, r, "Shared"); math.Abs(v.Mix-2.0/3) > 0.1 || math.Abs(v.Change) > 0.05 {
-		t.Errorf("mix %v, change %v", v.Mix, v.Change)
+	if v := verdictOf(t, r, "Shared"); math.Abs(*v.MixPercent-200.0/3) > 10 || math.Abs(*v.ChangePercent) > 5 {
+		t.Errorf("mix %v%%, change %v%%", *v.MixPercent, *v.ChangePercent)
 	}
 }
 
@@ -224,8 +224,8 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 	o.WarmUp = 0
 	d.Buckets = 6
 	r := watch(t, d, o)
-	if r.Service.Change < 0.1 {
-		t.Errorf("with the warm-up the service changed by %v", r.Service.Change)
+	if *r.Service.ChangePercent < 10 {
+		t.Errorf("with the warm-up the service changed by %v%%", *r.Service.ChangePercent)
 	}
 }
 
@@ -250,8 +250,8 @@ func TestPowerIsTold(t *testing.T) {
 		if v.State != evidence.NotProven {
 			continue
 		}
-		if !(v.Seen90 > 0.02 && v.Seen90 < 0.5) || !strings.Contains(v.Reason, "would have been seen with 90% probability") {
-			t.Errorf("%s: %v: %s", v.Method, v.Seen90, v.Reason)
+		if !(*v.Seen90Percent > 2 && *v.Seen90Percent < 50) || !strings.Contains(v.Reason, "would have been seen with 90% probability") {
+			t.Errorf("%s: %v%%: %s", v.FullName, *v.Seen90Percent, v.Reason)
 		}
 	}
 }
@@ -313,8 +313,8 @@ func TestInvariance(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range got.Methods {
-			if w := want.Methods[i]; v.State != w.State || math.Abs(v.Change-w.Change) > 1e-9 || math.Abs(v.LogE-w.LogE) > 1e-6 {
-				t.Errorf("%s: %s: %+v, want %+v", name, v.Method, v, w)
+			if w := want.Methods[i]; v.State != w.State || math.Abs(figure(v.ChangePercent)-figure(w.ChangePercent)) > 1e-7 || math.Abs(math.Log(figure(v.EValue)/figure(w.EValue))) > 1e-6 {
+				t.Errorf("%s: %s: %+v, want %+v", name, v.FullName, v, w)
 			}
 		}
 	}

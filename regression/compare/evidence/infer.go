@@ -243,7 +243,7 @@ func (c *compared) inferNext(w *stats.Without, d differ, o Options) {
 	c.measure(o)
 	e, f := c.errors[mean], c.fits[mean]
 	low, high := w.Interval(f.change, e.all, e.df, c.loading)
-	left := Part{shareOf(f.change - c.loading*w.Mean), [2]float64{shareOf(low), shareOf(high)}}
+	left := changePart{shareOf(f.change - c.loading*w.Mean), [2]float64{shareOf(low), shareOf(high)}}
 	hosts := Spread{c.loading * c.loading * w.SD * w.SD, math.Inf(1)}
 	c.spread = c.errors[c.best()].with(hosts)
 	if v.CommonReason = attributed(w, d.hosts); v.CommonReason != "" {
@@ -254,7 +254,7 @@ func (c *compared) inferNext(w *stats.Without, d differ, o Options) {
 		return
 	}
 	v.CommonReason = takenOff
-	v.Common = &Part{shareOf(c.loading * w.Mean), [2]float64{shareOf(c.loading * w.Low), shareOf(c.loading * w.High)}}
+	v.Common = &changePart{shareOf(c.loading * w.Mean), [2]float64{shareOf(c.loading * w.Low), shareOf(c.loading * w.High)}}
 	v.Remaining, v.Change, v.Interval = &left, left.Change, left.Interval
 	c.logE = c.evidence(w, hosts, o)
 	c.atMost(c.logE)
@@ -303,9 +303,9 @@ func (c *compared) tailEvidence(processes, shared float64) float64 {
 }
 
 // partOf is a change with its 95% interval.
-func partOf(change, variance, df float64) Part {
+func partOf(change, variance, df float64) changePart {
 	half := stats.Estimate{SE: math.Sqrt(variance), DF: min(df, 1e6)}.Margin(0.95)
-	return Part{shareOf(change), [2]float64{shareOf(change - half), shareOf(change + half)}}
+	return changePart{shareOf(change), [2]float64{shareOf(change - half), shareOf(change + half)}}
 }
 
 func margin(o Options) float64 { return math.Log1p(o.Margin) }

@@ -40,11 +40,11 @@ func TestTheLastLookDecides(t *testing.T) {
 			before, after := verdictOf(t, running, "Tax"), verdictOf(t, over, "Tax")
 			for _, v := range over.Methods {
 				if v.State == evidence.Pending {
-					t.Fatalf("+%d%%, %d slots: %s waits for a look that never comes", percent, buckets, v.Method)
+					t.Fatalf("+%d%%, %d slots: %s waits for a look that never comes", percent, buckets, v.FullName)
 				}
 			}
 			warnings := strings.Join(after.Warnings, " ")
-			switch enough := before.EValue >= evidence.LastEvaluationFactor*before.NeededE; {
+			switch enough := figure(before.EValue) >= evidence.LastEvaluationFactor*figure(before.NeededEValue); {
 			case before.State != evidence.Pending: // two looks agree, or none raised it
 				if after.State != before.State || after.LastEvaluation || len(after.Warnings) > 0 {
 					t.Fatalf("+%d%%, %d slots: %s becomes %s, %q", percent, buckets, before.State, after.State, warnings)
@@ -52,13 +52,13 @@ func TestTheLastLookDecides(t *testing.T) {
 			case enough:
 				told++
 				if after.State != evidence.Regressed || !after.LastEvaluation || !strings.Contains(warnings, "reported by the last evaluation alone, with 20 times the evidence") {
-					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, buckets, after.EValue, after.NeededE, after.State, warnings)
+					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, buckets, figure(after.EValue), figure(after.NeededEValue), after.State, warnings)
 				}
 				wantAlerts(t, over, "regression Tax")
 			default:
 				refused++
 				if after.State != evidence.NotProven || !after.LastEvaluation || !strings.Contains(warnings, "in the last evaluation alone, e-value ") {
-					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, buckets, after.EValue, after.NeededE, after.State, warnings)
+					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, buckets, figure(after.EValue), figure(after.NeededEValue), after.State, warnings)
 				}
 				wantAlerts(t, over)
 			}

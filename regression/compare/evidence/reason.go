@@ -15,22 +15,22 @@ func percent(share float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*share)
 }
 
-func (p Part) String() string {
+func (p changePart) String() string {
 	return fmt.Sprintf("%s (%s to %s)", percent(p.Change), percent(p.Interval[0]), percent(p.Interval[1]))
 }
 
 // power says what an evaluation would have seen: no verdict without it.
-func power(v *Verdict) string {
+func power(v *outcome) string {
 	if v.Seen90 > 9 {
 		return "no change below x10 would have been seen"
 	}
 	return fmt.Sprintf("%s would have been seen with 90%% probability", percent(v.Seen90))
 }
 
-func interval(v *Verdict) string { return Part{v.Change, v.Interval}.String() }
+func interval(v *outcome) string { return changePart{v.Change, v.Interval}.String() }
 
 // parts says what was measured and what was taken off.
-func parts(v *Verdict) string {
+func parts(v *outcome) string {
 	switch {
 	case v.CommonReason == "":
 		return ""
@@ -42,7 +42,7 @@ func parts(v *Verdict) string {
 	return fmt.Sprintf("measured %s, %s taken off: %s", v.Measured, percent(v.Common.Change), v.CommonReason)
 }
 
-func costReason(v *Verdict) string {
+func costReason(v *outcome) string {
 	seen := fmt.Sprintf("%.0f and %.0f records", v.BaseRecords, v.HeadRecords)
 	if v.BaseRecords == 0 { // the whole service: instances are what counts
 		seen = "all methods"
@@ -86,7 +86,7 @@ func costReason(v *Verdict) string {
 	return ""
 }
 
-func callsReason(v *Verdict) string {
+func callsReason(v *outcome) string {
 	switch v.State {
 	case Regressed, Pending:
 		return fmt.Sprintf("%.3g calls per call, was %.3g: %s", v.HeadMean, v.BaseMean, interval(v))

@@ -60,7 +60,7 @@ const takenOff = "what the other methods share, within what hosts differ by"
 // judgeService makes the verdict on all methods together: on the change that they share,
 // or, where that is not identified, on the change of the cost of all of them.
 func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, o Options) *compared {
-	c := &compared{verdict: Verdict{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
+	c := &compared{verdict: outcome{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
 	bill, ok := serviceCost(methods, d)
 	if !ok {
 		return c
@@ -75,7 +75,7 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, 
 	v.CommonReason = identified(x.d, w, d.hosts)
 	if v.CommonReason == "" {
 		v.CommonReason = "what the methods share"
-		v.Common = &Part{shareOf(w.Mean), [2]float64{shareOf(w.Low), shareOf(w.High)}}
+		v.Common = &changePart{shareOf(w.Mean), [2]float64{shareOf(w.Low), shareOf(w.High)}}
 	}
 	if v.Common != nil || v.CommonReason == moreThanHosts { // the methods agree
 		change, variance, df = w.Likeliest, w.Variance, math.Inf(1)

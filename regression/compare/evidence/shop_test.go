@@ -163,7 +163,7 @@ func watch(t *testing.T, d *evidence.Deployment, o evidence.Options) *evidence.R
 func verdictOf(t *testing.T, r *evidence.Result, method string) evidence.Verdict {
 	t.Helper()
 	for _, v := range append(slices.Clone(r.Methods), r.Calls...) {
-		if v.Method == method {
+		if v.FullName == method {
 			return v
 		}
 	}
@@ -178,4 +178,12 @@ func alerted(r *evidence.Result) []string {
 		out = append(out, string(a.Kind)+" "+a.Name())
 	}
 	return out
+}
+
+// figure returns the figure that p points to, 0 for nil.
+func figure(p *float64) float64 {
+	if p == nil {
+		return 0
+	}
+	return *p
 }

@@ -29,7 +29,7 @@ func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictSta
 		var failed []string
 		for _, p := range v.Trace.Predicates {
 			if p.Holds == nil {
-				t.Fatalf("%s: %s is not known to hold", v.Method, p.Name)
+				t.Fatalf("%s: %s is not known to hold", v.FullName, p.Name)
 			}
 			if !*p.Holds {
 				failed = append(failed, p.Name)
@@ -53,7 +53,7 @@ func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictSta
 			ok = ok && strings.Contains(v.Trace.Decided, failed[0])
 		}
 		if !ok {
-			t.Errorf("%s is %s, %q does not hold: %s", v.Method, v.State, failed, v.Trace.Decided)
+			t.Errorf("%s is %s, %q does not hold: %s", v.FullName, v.State, failed, v.Trace.Decided)
 		}
 	}
 	return seen

@@ -1,6 +1,9 @@
 package evidence
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // VerdictState says what an evaluation found out about a method.
 type VerdictState string
@@ -42,108 +45,95 @@ func (s VerdictState) Judged() bool {
 	return false
 }
 
-// Verdict is what an evaluation says of one method. Changes are shares: 0.1 is 10%.
+// Verdict describes one changed or unchanged method from the evaluation to the alert. ThresholdRule of package
+// pairs fills it, too. Pointers are null where the method was not judged, or the rule has no such figure.
 type Verdict struct {
-	Method string `json:"method"`
-	// Caller is who calls Method, of a pair; else empty.
-	Caller string       `json:"caller,omitempty"`
-	State  VerdictState `json:"state"`
-	// Reason says in one sentence what follows from what.
-	Reason string `json:"reason"`
+	// Kind is the kind of alert that a regression of this is.
+	Kind Kind `json:"-"`
+	// FullName is the method as Deployment.Methods has it. Class, Method and Signature are its parts, which
+	// package pairs fills in.
+	FullName string `json:"-"`
+	// Caller is the full name of the caller, for verdicts on calls per call; else empty.
+	Caller    string       `json:"-"`
+	Class     string       `json:"class"`
+	Method    string       `json:"method"`
+	Signature string       `json:"signature,omitempty"`
+	State     VerdictState `json:"state"`
+	// Basis is the cost that was tested: a Basis, or by the threshold "self" or "inclusive".
+	Basis Basis `json:"basis,omitempty"`
+	// Metric is "cpu" or "wall".
+	Metric string `json:"metric,omitempty"`
+	// Mean costs in ns per call. The base mean is at the head's mix of callers and hours. Of calls they are
+	// calls per call of the caller.
+	BaseNSPerCall float64 `json:"base_ns_per_call"`
+	HeadNSPerCall float64 `json:"head_ns_per_call"`
+	// ChangePercent is the change of the mean, adjusted for caller mix and hour, and Interval its 95% interval:
+	// Remaining where the common part is identified, else Measured with an interval that allows for differences
+	// between hosts and processes.
+	ChangePercent *float64    `json:"change_percent"`
+	Interval      *[2]float64 `json:"interval"`
+	// Records are the measured calls that were compared, after warm-up.
+	BaseRecords  int64 `json:"base_records"`
+	HeadRecords  int64 `json:"head_records"`
+	BaseClusters int64 `json:"base_clusters"`
+	HeadClusters int64 `json:"head_clusters"`
 
-	// Basis says what Change is of.
-	Basis Basis `json:"basis"`
-	// Change of the mean cost per call, adjusted for caller mix and hour, and its 95%
-	// interval: Remaining where the common part is identified, else Measured with what
-	// hosts and processes may add to the interval.
-	Change   float64    `json:"change"`
-	Interval [2]float64 `json:"interval"`
-	// Measured is what these processes measured, with the error of measuring alone.
-	Measured Part `json:"measured_change"`
-	// Common is the part that all methods share and that is taken off, null where it is
-	// not identified; CommonReason says why.
-	Common       *Part  `json:"common_part"`
-	CommonReason string `json:"common_reason"`
-	Remaining    *Part  `json:"remaining_change"`
-	// Inclusive is the measured change with all it calls.
-	Inclusive Part `json:"inclusive_change"`
-	// Tail says that rare calls are what became more expensive.
-	Tail bool `json:"tail,omitempty"`
-	// EValue is the evidence against "at most Margin more expensive"; LogE its logarithm,
-	// which cannot overflow.
-	EValue float64 `json:"e_value"`
-	LogE   float64 `json:"log_e"`
-	// NeededE is what EValue has to reach given those of all others, by e-BH.
-	NeededE float64 `json:"needed_e_value"`
-	// LastEvaluation reports that the last evaluation raised it, the one before did not, and no
-	// other can come: NeededE is what one evaluation takes then.
+	// EValue is the evidence against a change of at most Options.Margin, and NeededEValue the value that it has
+	// to reach by e-BH, given the evidence of all other methods.
+	EValue       *float64 `json:"e_value"`
+	NeededEValue *float64 `json:"needed_e_value"`
+	// LastEvaluation is set if only the last evaluation raised it and no other can follow. NeededEValue is then
+	// that of a single evaluation.
 	LastEvaluation bool `json:"only_look,omitempty"`
-	// Seen90 is the change that would have been raised with 90% probability, and
-	// PowerAt10 the probability that 10% would have.
-	Seen90    float64 `json:"seen_90"`
-	PowerAt10 float64 `json:"power_at_10"`
-
-	// Records compared, of each version, after warm-up.
-	BaseRecords float64 `json:"base_records"`
-	HeadRecords float64 `json:"head_records"`
-	// Means are ns per call, of Basis; BaseMean is what the head's calls would have
-	// cost in the base version.
-	BaseMean float64 `json:"base_mean"`
-	HeadMean float64 `json:"head_mean"`
-	// Mix is the part of the plain means' change that is due to who calls, as a
-	// share of the base's mean: no regression, and no part of Change.
-	Mix float64 `json:"mix"`
-	// ExcessPerDay is what the change costs in ns a day, at the rate of calls of
-	// the head version so far.
-	ExcessPerDay float64 `json:"excess_per_day"`
-	// Explains names raised callees, or where the cost came from.
-	Explains []string `json:"explains,omitempty"`
-	// Warnings are what makes the figures weaker than they look.
+	// MixPercent is the part of the change of the plain means that is due to the mix of callers. It is not part
+	// of ChangePercent.
+	MixPercent *float64 `json:"mix_percent"`
+	// Seen90Percent is the change that would have been raised with 90% probability, and PowerAt10 the
+	// probability with which a change of 10% would have been raised.
+	Seen90Percent *float64 `json:"seen_90_percent"`
+	PowerAt10     *float64 `json:"power_at_10_percent"`
+	// Measured is the change that these processes measured, with the error of measuring alone. Common is the part
+	// that all methods share; it is subtracted and leaves Remaining, or is nil where it is not identified.
+	// CommonReason is the reason for either. Inclusive is the measured change with all callees.
+	Measured     *Part  `json:"measured_change,omitempty"`
+	Common       *Part  `json:"common_part,omitempty"`
+	CommonReason string `json:"common_reason,omitempty"`
+	Remaining    *Part  `json:"remaining_change,omitempty"`
+	Inclusive    *Part  `json:"inclusive_change,omitempty"`
+	// Reason is one sentence with the figures that decided.
+	Reason string `json:"reason,omitempty"`
+	// Warnings are reasons why the figures are less certain than they look.
 	Warnings []string `json:"warnings,omitempty"`
-	// Trace is how State was decided, of methods.
+	// NotCompared is the number of measured calls that were left out, for example those during warm-up.
+	NotCompared int64 `json:"not_compared_records,omitempty"`
+
+	// ExcessPerDay is the cost of the change in ns a day, at the head's rate of calls.
+	ExcessPerDay float64 `json:"-"`
+	// Explains names the regressed callees, or the method from which the cost moved.
+	Explains []string `json:"-"`
+	// Trace holds the conditions that decided State, by evidence.
 	Trace Trace `json:"-"`
 }
 
-// Part is a change, or a part of one, with its 95% interval.
+// Part is a change in percent, or a part of one, with its 95% interval.
 type Part struct {
-	Change   float64    `json:"change"`
+	Percent  float64    `json:"percent"`
 	Interval [2]float64 `json:"interval"`
 }
 
-// Name is the method, or "caller -> method", for people: names may hold an arrow.
+func (p *Part) String() string {
+	return fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", p.Percent, p.Interval[0], p.Interval[1])
+}
+
+// Name returns the method, or "caller -> method", for people. It is no key: names may contain an arrow.
 func (v *Verdict) Name() string {
 	if v.Caller == "" {
-		return v.Method
+		return v.FullName
 	}
-	return v.Caller + " -> " + v.Method
+	return v.Caller + " -> " + v.FullName
 }
 
-// shareOf turns a change of a logarithm into a share. It ends at a millionfold, so
-// that what is not known at all is still a number that JSON can hold.
-func shareOf(log float64) float64 { return math.Expm1(min(log, math.Log1p(1e6))) }
-
-// Result is one evaluation of one deployment.
-type Result struct {
-	Methods []Verdict `json:"methods"`
-	// Service is about all methods together: what they share, or the cost of all.
-	Service Verdict `json:"service"`
-	// Calls are pairs of caller and method in which one call of the caller makes
-	// more calls than it did.
-	Calls []Verdict `json:"calls"`
-	// Alerts are the verdicts to tell people, in one message: regressed ones of
-	// all kinds, by ExcessPerDay.
-	Alerts []Alert `json:"alerts"`
-	// Differences are what processes of one version differ by, for later deployments.
-	Differences Differences `json:"-"`
-	// Spreads are those that hosts and processes are taken to have: of these processes and
-	// of earlier deployments.
-	Spreads Spreads `json:"-"`
-	WarmUp  WarmUp  `json:"warm_up"`
-	// Warnings hold for all verdicts.
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// Kind is what an alert is about.
+// Kind is the kind of an alert.
 type Kind string
 
 const (
@@ -152,8 +142,99 @@ const (
 	WholeService Kind = "whole_service"
 )
 
-// Alert is a verdict of a kind.
-type Alert struct {
-	Kind Kind `json:"kind"`
-	Verdict
+// Result is the result of one evaluation of one deployment.
+type Result struct {
+	Methods []Verdict
+	// Service is the verdict on all methods together: on the change that they share, or on the cost of all.
+	Service Verdict
+	// Calls are the verdicts on pairs of caller and method: calls of the method per call of the caller.
+	Calls []Verdict
+	// Alerts are the regressed verdicts of all kinds, by ExcessPerDay.
+	Alerts []Verdict
+	// Differences are the differences between processes of one version, for later deployments.
+	Differences Differences
+	// Spreads are the spreads that were assumed for hosts and processes, from these processes and earlier
+	// deployments.
+	Spreads Spreads
+	WarmUp  WarmUp
+	// Warnings hold for all verdicts.
+	Warnings []string
 }
+
+// outcome holds the figures of a verdict while it is made, as shares: 0.1 is 10%. Fields are those of Verdict.
+type outcome struct {
+	Method         string
+	Caller         string
+	State          VerdictState
+	Reason         string
+	Basis          Basis
+	Change         float64
+	Interval       [2]float64
+	Measured       changePart
+	Common         *changePart
+	CommonReason   string
+	Remaining      *changePart
+	Inclusive      changePart
+	Tail           bool // rare calls became more expensive
+	EValue         float64
+	LogE           float64 // logarithm of EValue, which cannot overflow
+	NeededE        float64
+	LastEvaluation bool
+	Seen90         float64
+	PowerAt10      float64
+	BaseRecords    float64
+	HeadRecords    float64
+	BaseMean       float64
+	HeadMean       float64
+	Mix            float64
+	ExcessPerDay   float64
+	Explains       []string
+	Warnings       []string
+	Trace          Trace
+}
+
+// changePart is a change as a share, or a part of one, with its 95% interval.
+type changePart struct {
+	Change   float64
+	Interval [2]float64
+}
+
+// percent turns shares into percent.
+func (s changePart) percent() *Part {
+	return &Part{Percent: 100 * s.Change, Interval: [2]float64{100 * s.Interval[0], 100 * s.Interval[1]}}
+}
+
+// verdict returns the finished verdict. It has no change where nothing was judged.
+func (o *outcome) verdict(kind Kind) Verdict {
+	v := Verdict{
+		Kind: kind, FullName: o.Method, Caller: o.Caller, State: o.State, Basis: o.Basis, Reason: o.Reason, Warnings: o.Warnings,
+		BaseNSPerCall: o.BaseMean, HeadNSPerCall: o.HeadMean, BaseRecords: int64(o.BaseRecords), HeadRecords: int64(o.HeadRecords),
+		ExcessPerDay: o.ExcessPerDay, Explains: o.Explains, Trace: o.Trace,
+	}
+	if !o.State.Judged() {
+		return v
+	}
+	change := changePart{o.Change, o.Interval}.percent()
+	v.ChangePercent, v.Interval, v.MixPercent = &change.Percent, &change.Interval, new(100*o.Mix)
+	if finite(o.EValue) {
+		v.EValue, v.NeededEValue = new(o.EValue), new(o.NeededE)
+	}
+	v.LastEvaluation = o.LastEvaluation
+	v.Measured, v.Inclusive, v.CommonReason = o.Measured.percent(), o.Inclusive.percent(), o.CommonReason
+	if o.Common != nil {
+		v.Common = o.Common.percent()
+	}
+	if o.Remaining != nil {
+		v.Remaining = o.Remaining.percent()
+	}
+	if finite(o.Seen90) {
+		v.Seen90Percent = new(100 * o.Seen90)
+	}
+	v.PowerAt10 = new(o.PowerAt10)
+	return v
+}
+
+func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
+
+// shareOf turns a change of a logarithm into a share. It is at most a millionfold, which JSON can hold.
+func shareOf(log float64) float64 { return math.Expm1(min(log, math.Log1p(1e6))) }

@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -11,7 +12,7 @@ type row struct {
 	query.Service
 	BaseVersion string `json:"base_version"`
 	HeadVersion string `json:"head_version"`
-	*pairs.Line
+	*evidence.Verdict
 	// Base and Head are known of what was compared.
 	Base *float64 `json:"base"`
 	Head *float64 `json:"head"`
@@ -21,8 +22,8 @@ type row struct {
 	id      string   // of its alert
 }
 
-func rowOf(c *pairs.Comparison, l *pairs.Line) row {
-	r := row{Service: c.Service, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Line: l, generic: c.GenericPrice}
+func rowOf(c *pairs.Comparison, l *evidence.Verdict) row {
+	r := row{Service: c.Service, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Verdict: l, generic: c.GenericPrice}
 	if l.Interval != nil {
 		r.Base, r.Head = &l.BaseNSPerCall, &l.HeadNSPerCall
 	}

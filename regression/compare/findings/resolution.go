@@ -70,7 +70,7 @@ func notShown(a *alert.Alert, c *pairs.Comparison) (string, bool) {
 const residual = 0.1
 
 // resolvedByLine reports whether the line of the method resolves its alert, and why.
-func resolvedByLine(a *alert.Alert, c *pairs.Comparison, l *pairs.Line, thresholdPercent float64) (string, bool) {
+func resolvedByLine(a *alert.Alert, c *pairs.Comparison, l *evidence.Verdict, thresholdPercent float64) (string, bool) {
 	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
 	switch {
 	case l.State == evidence.Gone:
@@ -83,7 +83,7 @@ func resolvedByLine(a *alert.Alert, c *pairs.Comparison, l *pairs.Line, threshol
 		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *l.ChangePercent), true
 	case a.Basis == "standardised": // of an earlier program
 		return "alerts are of own cost now: what still holds is reported again", true
-	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*thresholdPercent/100, residual*(a.Head-a.Base)):
+	case string(l.Basis) == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*thresholdPercent/100, residual*(a.Head-a.Base)):
 		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(l.HeadNSPerCall), output.Nanos(a.Base)), true
 	}
 	return "", false

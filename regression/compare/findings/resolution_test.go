@@ -15,9 +15,9 @@ func TestResolution(t *testing.T) {
 	change := 3.0
 	compared := func(base, head string, state evidence.VerdictState) *pairs.Comparison {
 		c := &pairs.Comparison{Service: shop, BaseVersion: base, HeadVersion: head, Metric: query.CPU}
-		c.Methods = []pairs.Line{{Class: "shop", Method: "total", State: state, Basis: "own", Metric: query.CPU, HeadNSPerCall: 150, ChangePercent: &change}}
+		c.Methods = []evidence.Verdict{{Class: "shop", Method: "total", State: state, Basis: "own", Metric: string(query.CPU), HeadNSPerCall: 150, ChangePercent: &change}}
 		if state == evidence.NotProven {
-			c.WholeService = &pairs.Line{State: state}
+			c.WholeService = &evidence.Verdict{State: state}
 		}
 		return c
 	}
@@ -42,7 +42,7 @@ func TestResolution(t *testing.T) {
 	}
 	// A method may be judged by wall time where the service is by CPU time.
 	blocking := compared("1", "2", evidence.NotProven)
-	blocking.Methods[0].Metric = query.Wall
+	blocking.Methods[0].Metric = string(query.Wall)
 	resolved := ByComparisons([]*pairs.Comparison{blocking}, 2)
 	for metric, want := range map[string]bool{"wall": true, "cpu": false} {
 		a := &alert.Alert{Kind: alert.Regression, Service: "shop", Class: "shop", Method: "total", Metric: metric, Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}

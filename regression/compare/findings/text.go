@@ -64,7 +64,7 @@ func (f *Findings) table(rows []row) *output.Table {
 	for i := range f.Silenced {
 		known[f.Silenced[i].ID] = "silenced"
 	}
-	change := func(p *pairs.Part) string {
+	change := func(p *evidence.Part) string {
 		if p == nil {
 			return output.Unknown
 		}
@@ -72,9 +72,9 @@ func (f *Findings) table(rows []row) *output.Table {
 	}
 	c.Plain("service", "environment", "base=base_version", "head=head_version")
 	c.Name("method", func(r *row) string { return query.FullName(r.Class, r.Method, r.Signature) })
-	c.Name("verdict", func(r *row) string { return cmp.Or(known[r.id], verdictOf(r.Line)) })
+	c.Name("verdict", func(r *row) string { return cmp.Or(known[r.id], verdictOf(r.Verdict)) })
 	c.Plain("metric")
-	c.Name("basis", func(r *row) string { return cmp.Or(r.Basis, output.Unknown) })
+	c.Name("basis", func(r *row) string { return cmp.Or(string(r.Basis), output.Unknown) })
 	c.Figure("change", func(r *row) string { return output.Known(r.ChangePercent, output.Change) })
 	c.Figure("95% interval", func(r *row) string { return output.Interval(r.Interval, output.Change) })
 	c.Figure("measured", func(r *row) string { return change(r.Measured) })
@@ -178,9 +178,9 @@ var StateNames = map[evidence.VerdictState]string{
 }
 
 // verdictOf is the state of a method, or that no CPU was measured of it.
-func verdictOf(l *pairs.Line) string {
+func verdictOf(l *evidence.Verdict) string {
 	switch {
-	case l.Metric != query.CPU || l.State != evidence.FewRecords || l.BaseRecords+l.HeadRecords > 0:
+	case l.Metric != string(query.CPU) || l.State != evidence.FewRecords || l.BaseRecords+l.HeadRecords > 0:
 		return StateNames[l.State]
 	case l.NotCompared > 0:
 		return "none compared"

@@ -52,11 +52,11 @@ func TestLeaksAreComparedByAge(t *testing.T) {
 			}
 			for _, l := range got.Methods {
 				expect := evidence.NotProven
-				if l.full == fixture.Rate {
+				if l.FullName == fixture.Rate {
 					expect = want
 				}
 				if l.State != expect {
-					t.Errorf("%s, x%v: %s is %s: %s", name, factor, l.full, l.State, l.Reason)
+					t.Errorf("%s, x%v: %s is %s: %s", name, factor, l.FullName, l.State, l.Reason)
 				}
 			}
 			if len(got.Alerts) > 0 != (want == evidence.Regressed) {

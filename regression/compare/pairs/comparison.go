@@ -29,16 +29,15 @@ type Comparison struct {
 	Clusters string `json:"clusters"`
 	// WholeService is about what all methods have in common; null where it was not
 	// judged.
-	WholeService *Line    `json:"whole_service"`
-	Spreads      *Spreads `json:"spreads"` // null by the threshold rule
+	WholeService *evidence.Verdict `json:"whole_service"`
+	Spreads      *Spreads          `json:"spreads"` // null by the threshold rule
 	// AssumedShare is the part of the measured calls of head of which nothing says how they were sampled.
-	AssumedShare float64       `json:"assumed_share,omitempty"`
-	Warnings     []string      `json:"warnings"`
-	Methods      []Line        `json:"methods"`
-	Alerts       []alert.Alert `json:"alerts"`
+	AssumedShare float64            `json:"assumed_share,omitempty"`
+	Warnings     []string           `json:"warnings"`
+	Methods      []evidence.Verdict `json:"methods"`
+	Alerts       []alert.Alert      `json:"alerts"`
 
-	warmUp  evidence.WarmUp
-	headOwn map[query.Metric]float64 // ns of all methods without their callees, by the threshold
+	warmUp evidence.WarmUp
 }
 
 // newComparison has what the rules do not decide.
@@ -51,13 +50,17 @@ func newComparison(p Pair, metric query.Metric, clusters string) *Comparison {
 	}
 }
 
-// newAlert has what every alert of a comparison has.
-func (c *Comparison) newAlert(kind string, metric query.Metric, basis string) alert.Alert {
-	return alert.Alert{
-		Schema: alert.Schema, Kind: kind, ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
+// alertOf returns the alert of a verdict, without severity and dollars. Both rules make their alerts with it.
+func (c *Comparison) alertOf(v *evidence.Verdict) alert.Alert {
+	a := alert.Alert{
+		Schema: alert.Schema, Kind: string(v.Kind), ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
+		Class: v.Class, Method: v.Method, Signature: v.Signature, Caller: v.Caller,
 		BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
-		Metric: string(metric), Basis: basis, FirstSeen: c.HeadFrom, Links: []string{},
+		Metric: v.Metric, Basis: string(v.Basis), Base: v.BaseNSPerCall, Head: v.HeadNSPerCall, ChangePercent: *v.ChangePercent, Interval: *v.Interval,
+		EValue: v.EValue, Records: v.HeadRecords, FirstSeen: c.HeadFrom, Reason: v.Reason, Links: []string{},
 	}
+	a.ID = alert.ID(&a)
+	return a
 }
 
 // markPrices marks alerts whose dollars are by a public list price.
@@ -93,19 +96,19 @@ func AlertsFirst(a, b *Comparison) int {
 
 // Judged reports whether any method could be judged.
 func (c *Comparison) Judged() bool {
-	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
+	return slices.ContainsFunc(c.Methods, func(l evidence.Verdict) bool { return l.State.Judged() })
 }
 
 // Told reports whether any method could be judged, and none or the whole service was
 // measured to be much more expensive and could not.
 func (c *Comparison) Told() bool {
-	undecided := func(l Line) bool { return l.State == evidence.Undecided }
+	undecided := func(l evidence.Verdict) bool { return l.State == evidence.Undecided }
 	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
 // notGone takes back that methods came or went where nothing at all is known of one of
 // the versions, because it has only begun or nothing of it was measured.
-func notGone(lines []Line) {
+func notGone(lines []evidence.Verdict) {
 	var base, head int64
 	for i := range lines {
 		base, head = base+lines[i].BaseRecords, head+lines[i].HeadRecords

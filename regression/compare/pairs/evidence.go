@@ -98,7 +98,7 @@ const (
 func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.Differences, error) {
 	first := subjects[0]
 	c := newComparison(p, first.metric, first.describe())
-	c.Methods, c.Alerts = []Line{}, []alert.Alert{}
+	c.Methods, c.Alerts = []evidence.Verdict{}, []alert.Alert{}
 	results, err := evaluate(subjects, o, first.deployment.Buckets, true)
 	if err != nil {
 		return nil, evidence.Differences{}, err
@@ -113,7 +113,8 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 	for i, s := range subjects {
 		for m, v := range results[i].Methods {
 			if v.State != evidence.Elsewhere {
-				c.Methods = append(c.Methods, s.line(m, v))
+				s.identify(m, &v)
+				c.Methods = append(c.Methods, v)
 			}
 		}
 		uncounted += s.uncounted
@@ -124,8 +125,8 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 	}
 	c.Warnings = append(c.Warnings, refused(c.Methods)...)
 	if results[0].Service.State.Judged() {
-		service := lineOf(results[0].Service, first.metric)
-		c.WholeService = &service
+		c.WholeService = &results[0].Service
+		c.WholeService.Metric = string(first.metric)
 	}
 	since := firstKnown{subjects: subjects, options: o}
 	for i, s := range subjects {
@@ -134,13 +135,13 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 			if err != nil {
 				return nil, evidence.Differences{}, err
 			}
-			if made.KnowableSince, err = since.of(a); err != nil {
+			if made.KnowableSince, err = since.of(&a); err != nil {
 				return nil, evidence.Differences{}, err
 			}
 			c.Alerts = append(c.Alerts, made)
 		}
 	}
-	slices.SortStableFunc(c.Methods, func(a, b Line) int { return strings.Compare(a.full, b.full) })
+	slices.SortStableFunc(c.Methods, func(a, b evidence.Verdict) int { return strings.Compare(a.FullName, b.FullName) })
 	slices.SortStableFunc(c.Alerts, alert.MoreExpensive)
 	c.markPrices()
 	c.markAssumed()

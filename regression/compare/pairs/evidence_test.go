@@ -106,7 +106,7 @@ func TestWhyNothingIsCompared(t *testing.T) {
 		}
 		for _, l := range got.Methods {
 			if asked := l.Trace.Predicates; l.State != evidence.FewRecords || l.NotCompared == 0 || len(asked) != 1 || *asked[0].Holds || asked[0].Found != "0 and 0" {
-				t.Errorf("%+v: %s is %s with %d records left out: %+v", c.o, l.full, l.State, l.NotCompared, asked)
+				t.Errorf("%+v: %s is %s with %d records left out: %+v", c.o, l.FullName, l.State, l.NotCompared, asked)
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 		}
 		got := byEvidence(t, Options{Bucket: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, stored)
 		for _, l := range got.Methods {
-			if l.full == fixture.Rate && (l.State != c.want || l.OnlyLook != (c.want == evidence.Regressed)) {
-				t.Errorf("as of %s: %s, %t: %s", c.asOf, l.State, l.OnlyLook, l.Reason)
+			if l.FullName == fixture.Rate && (l.State != c.want || l.LastEvaluation != (c.want == evidence.Regressed)) {
+				t.Errorf("as of %s: %s, %t: %s", c.asOf, l.State, l.LastEvaluation, l.Reason)
 			}
 		}
 		if told := alerted(got); len(told) > 0 != (c.want == evidence.Regressed) {

@@ -21,7 +21,7 @@ func (s *subject) due(r *evidence.Result) []string {
 }
 
 // leftOut says why nothing was compared of what was measured.
-func leftOut(lines []Line) []string {
+func leftOut(lines []evidence.Verdict) []string {
 	var compared, left int64
 	for i := range lines {
 		compared, left = compared+lines[i].BaseRecords+lines[i].HeadRecords, left+lines[i].NotCompared
@@ -37,12 +37,12 @@ const maxRefused = 3
 
 // refused names the methods that a last evaluation alone raised, with too little evidence
 // for one evaluation.
-func refused(lines []Line) (out []string) {
+func refused(lines []evidence.Verdict) (out []string) {
 	n := 0
 	for i := range lines {
-		if l := &lines[i]; l.OnlyLook && (l.State == evidence.NotProven || l.State == evidence.Undecided) {
+		if l := &lines[i]; l.LastEvaluation && (l.State == evidence.NotProven || l.State == evidence.Undecided) {
 			if n++; n <= maxRefused {
-				out = append(out, l.full+": "+strings.Join(l.Warnings, "; "))
+				out = append(out, l.FullName+": "+strings.Join(l.Warnings, "; "))
 			}
 		}
 	}

@@ -27,10 +27,10 @@ type firstKnown struct {
 	raised   map[int]map[[3]string]bool // by buckets: kind, caller and method
 }
 
-func keyOf(a evidence.Alert) [3]string { return [3]string{string(a.Kind), a.Caller, a.Method} }
+func keyOf(v *evidence.Verdict) [3]string { return [3]string{string(v.Kind), v.Caller, v.FullName} }
 
 // of returns nil where the comparison is too large to be evaluated again and again.
-func (k *firstKnown) of(a evidence.Alert) (*time.Time, error) {
+func (k *firstKnown) of(v *evidence.Verdict) (*time.Time, error) {
 	d := k.subjects[0].deployment
 	if len(d.Cells) > mostCells {
 		return nil, nil
@@ -42,7 +42,7 @@ func (k *firstKnown) of(a evidence.Alert) (*time.Time, error) {
 		if err != nil {
 			return nil, err
 		}
-		if raised[keyOf(a)] {
+		if raised[keyOf(v)] {
 			high = middle
 		} else {
 			low = middle + 1
@@ -63,8 +63,8 @@ func (k *firstKnown) at(buckets int) (map[[3]string]bool, error) {
 	}
 	raised := map[[3]string]bool{}
 	for _, r := range results {
-		for _, a := range r.Alerts {
-			raised[keyOf(a)] = true
+		for i := range r.Alerts {
+			raised[keyOf(&r.Alerts[i])] = true
 		}
 	}
 	if k.raised == nil {

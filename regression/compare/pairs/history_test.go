@@ -69,7 +69,7 @@ func hostsDiffer(t *testing.T, address string, o Options, options ...query.Optio
 		t.Fatal(err)
 	}
 	for _, l := range c[0].Methods {
-		if l.full == fixture.Rate && l.Seen90Percent != nil {
+		if l.FullName == fixture.Rate && l.Seen90Percent != nil {
 			return *l.Seen90Percent, c[0].Spreads.From
 		}
 	}

@@ -4,11 +4,12 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/query"
 )
 
 // impact is what the change of an alert is of the service's cost in the head version: its
 // time in calls that come from none of its methods.
-func (s *subject) impact(j evidence.Alert, usdPerDay *float64, day *cost.Day) alert.Impact {
+func (s *subject) impact(v *evidence.Verdict, usdPerDay *float64, day *cost.Day) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: s.processes[evidence.Head] - s.silent[evidence.Head]}
 	d := s.deployment
 	isMethod := map[string]bool{}
@@ -22,7 +23,7 @@ func (s *subject) impact(j evidence.Alert, usdPerDay *float64, day *cost.Day) al
 			continue
 		}
 		caller := d.Callers[cell.Caller]
-		if d.Methods[cell.Method] == j.Method && (j.Caller == "" || caller == j.Caller) {
+		if d.Methods[cell.Method] == v.FullName && (v.Caller == "" || caller == v.Caller) {
 			calls, of = calls+cell.Weight, of+cell.Sum
 		}
 		if !isMethod[caller] {
@@ -32,32 +33,32 @@ func (s *subject) impact(j evidence.Alert, usdPerDay *float64, day *cost.Day) al
 	if !(whole > 0) {
 		return i
 	}
-	switch j.Kind {
+	change := *v.ChangePercent / 100
+	switch v.Kind {
 	case evidence.Regression:
-		i.Share = (j.HeadMean - j.BaseMean) * calls / whole
+		i.Share = (v.HeadNSPerCall - v.BaseNSPerCall) * calls / whole
 	case evidence.MoreCalls:
-		i.Share = j.Change / (1 + j.Change) * of / whole
+		i.Share = change / (1 + change) * of / whole
 	default:
-		i.Share = j.Change / (1 + j.Change)
+		i.Share = change / (1 + change)
 	}
-	if usdPerDay == nil && j.Kind != evidence.Regression { // these name no price, but the service has one
+	if usdPerDay == nil && v.Kind != evidence.Regression { // these name no price, but the service has one
 		i.USDPerDay = day.OfShare(i.Share)
 	}
 	return i
 }
 
-// impactOf is the same by the threshold: what the growth of one method is of the own time
-// of all. Clusters beyond one a bucket are of more processes than one.
-func impactOf(c *Comparison, l *Line, p Pair, o Options, usdPerDay *float64) alert.Impact {
+// impactOf is impact by the threshold: the growth of one method as a share of the self cost of all.
+func (j *threshold) impactOf(m *thresholdMethod, p Pair, usdPerDay *float64) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: 1}
-	buckets := int64(p.Head.afterWarmUp(o)/bucketFor(p, o)) + 2 // the first and the last are parts
-	for k := range c.Methods {
-		if h := c.Methods[k].head; h != nil {
+	buckets := int64(p.Head.afterWarmUp(j.options)/bucketFor(p, j.options)) + 2 // the first and the last can be partial
+	for k := range j.methods {                                                  // more clusters than time buckets belong to several processes
+		if h := j.methods[k].head; h != nil {
 			i.HeadProcesses = max(i.HeadProcesses, int((h.Clusters+buckets-1)/buckets))
 		}
 	}
-	if whole := c.headOwn[l.Metric]; whole > 0 {
-		i.Share = (l.HeadNSPerCall - l.BaseNSPerCall) * l.head.N / whole
+	if whole := j.headOwn[query.Metric(m.Metric)]; whole > 0 {
+		i.Share = (m.HeadNSPerCall - m.BaseNSPerCall) * m.head.N / whole
 	}
 	return i
 }

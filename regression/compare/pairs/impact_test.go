@@ -31,20 +31,20 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 	}
 	usd := 5.0
 	for name, tc := range map[string]struct {
-		alert evidence.Alert
+		verdict evidence.Verdict
 		usd   *float64
 		share float64
 	}{
-		"a callee":          {evidence.Alert{Kind: evidence.Regression, Verdict: evidence.Verdict{Method: "a.Inner", BaseMean: 400, HeadMean: 600}}, &usd, 0.2},
-		"more calls":        {evidence.Alert{Kind: evidence.MoreCalls, Verdict: evidence.Verdict{Method: "a.Inner", Caller: "a.Outer", Change: 0.5}}, nil, 0.2},
-		"the whole service": {evidence.Alert{Kind: evidence.WholeService, Verdict: evidence.Verdict{Change: 0.25}}, nil, 0.2},
+		"a callee":          {evidence.Verdict{Kind: evidence.Regression, FullName: "a.Inner", BaseNSPerCall: 400, HeadNSPerCall: 600, ChangePercent: new(50.0)}, &usd, 0.2},
+		"more calls":        {evidence.Verdict{Kind: evidence.MoreCalls, FullName: "a.Inner", Caller: "a.Outer", ChangePercent: new(50.0)}, nil, 0.2},
+		"the whole service": {evidence.Verdict{Kind: evidence.WholeService, ChangePercent: new(25.0)}, nil, 0.2},
 	} {
-		got := s.impact(tc.alert, tc.usd, nil)
+		got := s.impact(&tc.verdict, tc.usd, nil)
 		if math.Abs(got.Share-tc.share) > 1e-9 || got.HeadProcesses != 2 || got.USDPerDay != tc.usd {
 			t.Errorf("%s: %+v, want the share %v and the dollars of the alert", name, got, tc.share)
 		}
 	}
-	if got := s.impact(evidence.Alert{Kind: evidence.WholeService, Verdict: evidence.Verdict{Change: 0.25}}, nil, nil); alert.SeverityOf(got) != alert.Critical {
+	if got := s.impact(&evidence.Verdict{Kind: evidence.WholeService, ChangePercent: new(25.0)}, nil, nil); alert.SeverityOf(got) != alert.Critical {
 		t.Errorf("without prices: %+v", got)
 	}
 }
@@ -55,10 +55,11 @@ func TestImpactByThreshold(t *testing.T) {
 	d := Deployment{First: begin, Last: begin.Add(30 * time.Minute)}
 	p := Pair{Base: d, Head: d}
 	for clusters, want := range map[int64]int{30: 1, 32: 1, 60: 2, 300: 10} {
-		l := Line{Metric: query.CPU, BaseNSPerCall: 100, HeadNSPerCall: 150, head: &query.Profile{Sums: query.Sums{N: 10, SelfX: 1500, Clusters: clusters}}}
-		other := Line{Metric: query.CPU, head: &query.Profile{Sums: query.Sums{SelfX: 500}}}
-		m := measured{metric: query.CPU, lines: []Line{l, other, {}}}
-		got := impactOf(&Comparison{Methods: m.lines, headOwn: map[query.Metric]float64{query.CPU: m.headOwn()}}, &l, p, Options{}, nil)
+		l := thresholdMethod{Verdict: evidence.Verdict{Metric: "cpu", BaseNSPerCall: 100, HeadNSPerCall: 150}, head: &query.Profile{Sums: query.Sums{N: 10, SelfX: 1500, Clusters: clusters}}}
+		other := thresholdMethod{Verdict: evidence.Verdict{Metric: "cpu"}, head: &query.Profile{Sums: query.Sums{SelfX: 500}}}
+		m := measured{metric: query.CPU, lines: []thresholdMethod{l, other, {}}}
+		j := threshold{methods: m.lines, headOwn: map[query.Metric]float64{query.CPU: m.headOwn()}}
+		got := j.impactOf(&l, p, nil)
 		if got.HeadProcesses != want || got.Share != 0.25 {
 			t.Errorf("%d clusters in 30 slots: %+v, want %d processes and the share 0.25", clusters, got, want)
 		}

@@ -38,7 +38,7 @@ func TestRunsAreCompared(t *testing.T) {
 			t.Errorf("%s: %s", c.name, got.Clusters)
 		}
 		for _, l := range got.Methods {
-			if l.full == fixture.Rate && l.State != c.want {
+			if l.FullName == fixture.Rate && l.State != c.want {
 				t.Errorf("%s: %s: %s", c.name, l.State, l.Reason)
 			}
 		}

@@ -45,14 +45,19 @@ func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter que
 	out := make([]*Comparison, len(pairs))
 	for i, p := range pairs {
 		c := newComparison(p, first[i].metric, "instance x "+bucketName(bucketFor(p, o)))
-		c.Methods = first[i].with(second[i])
-		c.headOwn = map[query.Metric]float64{first[i].metric: first[i].headOwn(), second[i].metric: second[i].headOwn()}
-		j := threshold{options: o, service: p.Service}
-		j.first(c.Methods)
-		j.attributeCallees(c.Methods, append(first[i].edges, second[i].edges...))
+		c.Methods = []evidence.Verdict{}
+		j := threshold{
+			options: o, service: p.Service, methods: first[i].with(second[i]),
+			headOwn: map[query.Metric]float64{first[i].metric: first[i].headOwn(), second[i].metric: second[i].headOwn()},
+		}
+		j.first()
+		j.attributeCallees(append(first[i].edges, second[i].edges...))
+		for m := range j.methods {
+			c.Methods = append(c.Methods, j.methods[m].Verdict)
+		}
 		notGone(c.Methods)
-		c.Warnings = append(c.Warnings, allWarmUp(c, p, o)...)
-		if c.Alerts, err = alerts(c, p, o, dayOfHead(ctx, w, p, o)); err != nil {
+		c.Warnings = append(c.Warnings, j.allWarmUp(p)...)
+		if c.Alerts, err = j.alerts(c, p, dayOfHead(ctx, w, p, o)); err != nil {
 			return nil, nil, err
 		}
 		c.markPrices()
@@ -66,18 +71,20 @@ func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter que
 type threshold struct {
 	options Options
 	service query.Service
-	grown   []*Line // whole time grew, by the whole interval; in no order
+	methods []thresholdMethod
+	headOwn map[query.Metric]float64 // ns of all methods without their callees
+	grown   []*thresholdMethod       // whole time grew, by the whole interval; in no order
 }
 
 // first judges what each line says by itself.
-func (j *threshold) first(lines []Line) {
-	for i := range lines {
-		j.line(&lines[i])
+func (j *threshold) first() {
+	for i := range j.methods {
+		j.line(&j.methods[i])
 	}
 }
 
-func (j *threshold) line(l *Line) {
-	least, records := j.options.Thresholds.Of(j.service.Namespace, j.service.Name, j.service.Environment, l.Class, l.full,
+func (j *threshold) line(l *thresholdMethod) {
+	least, records := j.options.Thresholds.Of(j.service.Namespace, j.service.Name, j.service.Environment, l.Class, l.FullName,
 		j.options.ThresholdPercent, j.options.MinRecords)
 	switch {
 	case l.base == nil:
@@ -124,7 +131,7 @@ func (j *threshold) line(l *Line) {
 // minClusters is the fewest clusters that an interval is made of.
 const minClusters = 3
 
-func (l *Line) say(basis string, base, head stats.Estimate, change float64, iv stats.Interval) {
+func (l *thresholdMethod) say(basis evidence.Basis, base, head stats.Estimate, change float64, iv stats.Interval) {
 	l.Basis, l.BaseNSPerCall, l.HeadNSPerCall = basis, base.Value, head.Value
 	percent := 100 * change
 	l.ChangePercent = &percent
@@ -134,15 +141,15 @@ func (l *Line) say(basis string, base, head stats.Estimate, change float64, iv s
 // attributeCallees finds out which growth is only that of callees. It goes from the
 // cheapest whole to the most expensive, so callees come before their callers. What a
 // caller paid for a callee is of the caller's metric.
-func (j *threshold) attributeCallees(lines []Line, edges []edge) {
+func (j *threshold) attributeCallees(edges []edge) {
 	calls := map[string]map[string][2]float64{} // caller, callee -> ns per call of the caller, base and head
-	byName := map[string]*Line{}
-	for i := range lines {
-		byName[lines[i].full] = &lines[i]
+	byName := map[string]*thresholdMethod{}
+	for i := range j.methods {
+		byName[j.methods[i].FullName] = &j.methods[i]
 	}
 	for _, e := range edges {
 		l := byName[e.Caller]
-		if e.Caller == "" || l == nil || l.base == nil || l.head == nil || e.Caller == e.Callee || e.metric != l.Metric {
+		if e.Caller == "" || l == nil || l.base == nil || l.head == nil || e.Caller == e.Callee || string(e.metric) != l.Metric {
 			continue
 		}
 		if calls[e.Caller] == nil {
@@ -156,13 +163,13 @@ func (j *threshold) attributeCallees(lines []Line, edges []edge) {
 		}
 		calls[e.Caller][e.Callee] = paid
 	}
-	slices.SortFunc(j.grown, func(a, b *Line) int {
-		return cmp.Or(cmp.Compare(a.head.X, b.head.X), cmp.Compare(a.full, b.full))
+	slices.SortFunc(j.grown, func(a, b *thresholdMethod) int {
+		return cmp.Or(cmp.Compare(a.head.X, b.head.X), cmp.Compare(a.FullName, b.FullName))
 	})
 	for _, l := range j.grown {
 		growth := l.head.X/l.head.N - l.base.X/l.base.N
 		share := 0.0
-		for callee, paid := range calls[l.full] {
+		for callee, paid := range calls[l.FullName] {
 			c := byName[callee]
 			if c == nil || c.State != evidence.Regressed && c.State != evidence.Explained || paid[1] <= paid[0] {
 				continue

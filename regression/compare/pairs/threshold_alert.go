@@ -12,28 +12,25 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// alerts makes the alerts of a comparison, most expensive first.
-func alerts(c *Comparison, p Pair, o Options, dayOf func() (*cost.Day, error)) ([]alert.Alert, error) {
-	callers := callersOf(c.Methods)
+// alerts returns the alerts of a comparison, most expensive first.
+func (j *threshold) alerts(c *Comparison, p Pair, dayOf func() (*cost.Day, error)) ([]alert.Alert, error) {
+	callers := callersOf(j.methods)
 	var out []alert.Alert
-	for i := range c.Methods {
-		l := &c.Methods[i]
-		if l.State != evidence.Regressed {
+	for i := range j.methods {
+		m := &j.methods[i]
+		if m.State != evidence.Regressed {
 			continue
 		}
-		a := c.newAlert(alert.Regression, l.Metric, l.Basis)
-		a.Class, a.Method, a.Signature = l.Class, l.Method, l.Signature
-		a.Base, a.Head, a.ChangePercent, a.Interval, a.Records = l.BaseNSPerCall, l.HeadNSPerCall, *l.ChangePercent, *l.Interval, l.HeadRecords
-		if l.Metric == query.CPU {
+		a := c.alertOf(&m.Verdict)
+		if a.Metric == string(query.CPU) {
 			day, err := dayOf()
 			if err != nil {
 				return nil, err
 			}
-			addDollars(&a, day, l.Basis == "inclusive")
+			addDollars(&a, day, m.Basis == "inclusive")
 		}
-		a.Severity = alert.SeverityOf(impactOf(c, l, p, o, a.USDPerDay))
-		a.Reason = reason(c, l, callers[l.full])
-		a.ID = alert.ID(&a)
+		a.Severity = alert.SeverityOf(j.impactOf(m, p, a.USDPerDay))
+		a.Reason = reason(c, m, callers[m.FullName])
 		out = append(out, a)
 	}
 	slices.SortStableFunc(out, alert.MoreExpensive)
@@ -42,11 +39,11 @@ func alerts(c *Comparison, p Pair, o Options, dayOf func() (*cost.Day, error)) (
 
 // callersOf lists, by raised method, the callers whose growth it explains,
 // through other callers too.
-func callersOf(lines []Line) map[string][]*Line {
-	out := map[string][]*Line{}
-	byName := map[string]*Line{}
+func callersOf(lines []thresholdMethod) map[string][]*thresholdMethod {
+	out := map[string][]*thresholdMethod{}
+	byName := map[string]*thresholdMethod{}
 	for i := range lines {
-		byName[lines[i].full] = &lines[i]
+		byName[lines[i].FullName] = &lines[i]
 	}
 	for i := range lines {
 		if lines[i].State != evidence.Explained {
@@ -54,7 +51,7 @@ func callersOf(lines []Line) map[string][]*Line {
 		}
 		// Downwards from the caller; a cycle is walked once.
 		seen := map[string]bool{}
-		todo := []string{lines[i].full}
+		todo := []string{lines[i].FullName}
 		for len(todo) > 0 {
 			name := todo[0]
 			todo = todo[1:]
@@ -76,11 +73,11 @@ func callersOf(lines []Line) map[string][]*Line {
 
 const maxNamedCallers = 5
 
-func reason(c *Comparison, l *Line, callers []*Line) string {
+func reason(c *Comparison, l *thresholdMethod, callers []*thresholdMethod) string {
 	var b strings.Builder
-	what := "its own " + string(l.Metric) + " time (without calls to other methods)"
+	what := "its own " + l.Metric + " time (without calls to other methods)"
 	if l.Basis == "inclusive" {
-		what = "its " + string(l.Metric) + " time with all it calls (its own part alone is too uncertain for a percentage, and has grown for certain)"
+		what = "its " + l.Metric + " time with all it calls (its own part alone is too uncertain for a percentage, and has grown for certain)"
 	}
 	fmt.Fprintf(&b, "%s per call went from %s to %s, %+.1f%% (95%% interval %+.1f%% to %+.1f%%), from version %s to %s; "+
 		"%d and %d measured calls, clusters: %s (%d and %d)",
@@ -97,7 +94,7 @@ func reason(c *Comparison, l *Line, callers []*Line) string {
 				b.WriteString(", ")
 			}
 			whole := 100 * (caller.head.X/caller.head.N/(caller.base.X/caller.base.N) - 1)
-			fmt.Fprintf(&b, "%s (%+.1f%% with all it calls)", caller.full, whole)
+			fmt.Fprintf(&b, "%s (%+.1f%% with all it calls)", caller.FullName, whole)
 		}
 	}
 	return b.String()

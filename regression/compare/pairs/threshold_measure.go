@@ -7,14 +7,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
 
+// thresholdMethod is a verdict with the profiles that it follows from.
+type thresholdMethod struct {
+	evidence.Verdict
+	base, head *query.Profile
+	// explained lists the regressed callees that account for the growth of its inclusive time.
+	explained []explanation
+}
+
 // measured is what one pair measured in one metric.
 type measured struct {
 	metric query.Metric // empty = nothing was asked
-	lines  []Line
+	lines  []thresholdMethod
 	edges  []edge
 }
 
@@ -74,15 +83,15 @@ func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 }
 
 // with are the lines with those of wall time in the place of those that lack CPU time.
-func (m measured) with(wall measured) []Line {
-	byName := map[string]Line{}
+func (m measured) with(wall measured) []thresholdMethod {
+	byName := map[string]thresholdMethod{}
 	for _, l := range wall.lines {
-		byName[l.full] = l
+		byName[l.FullName] = l
 	}
 	lack := m.lackCPU()
-	out := append([]Line{}, m.lines...)
+	out := append([]thresholdMethod{}, m.lines...)
 	for i, l := range out {
-		if byWall, ok := byName[l.full]; ok && lack[l.full] {
+		if byWall, ok := byName[l.FullName]; ok && lack[l.FullName] {
 			out[i] = byWall
 		}
 	}
@@ -97,8 +106,8 @@ func (m measured) lackCPU() map[string]bool {
 	both := map[string]bool{}
 	for i := range m.lines {
 		l := &m.lines[i]
-		if both[l.full] = l.base != nil && l.head != nil; both[l.full] && min(l.BaseRecords, l.HeadRecords) == 0 {
-			out[l.full], once[l.full] = true, max(l.BaseRecords, l.HeadRecords) > 0
+		if both[l.FullName] = l.base != nil && l.head != nil; both[l.FullName] && min(l.BaseRecords, l.HeadRecords) == 0 {
+			out[l.FullName], once[l.FullName] = true, max(l.BaseRecords, l.HeadRecords) > 0
 		}
 	}
 	for _, e := range m.edges {
@@ -119,17 +128,18 @@ func (m measured) headOwn() (sum float64) {
 	return sum
 }
 
-// allWarmUp says of which versions all that was measured is left out.
-func allWarmUp(c *Comparison, p Pair, o Options) (out []string) {
-	if o.WarmUp <= 0 {
+// allWarmUp returns a warning for each version whose measured calls all lie within the warm-up.
+func (j *threshold) allWarmUp(p Pair) (out []string) {
+	warmUp := j.options.WarmUp
+	if warmUp <= 0 {
 		return nil
 	}
 	for side, d := range map[query.Side]Deployment{query.SideBase: p.Base, query.SideHead: p.Head} {
-		seen := slices.ContainsFunc(c.Methods, func(l Line) bool {
-			return side == query.SideBase && l.base != nil || side == query.SideHead && l.head != nil
+		seen := slices.ContainsFunc(j.methods, func(m thresholdMethod) bool {
+			return side == query.SideBase && m.base != nil || side == query.SideHead && m.head != nil
 		})
 		if d.Measured > 0 && !seen {
-			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: all of it began within %s of the start of its process: give a shorter --warm-up", d.Version, o.WarmUp))
+			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: all of it began within %s of the start of its process: give a shorter --warm-up", d.Version, warmUp))
 		}
 	}
 	slices.Sort(out)
@@ -174,16 +184,18 @@ func bucketName(d time.Duration) string {
 	return "10 s"
 }
 
-func lines(profiles []query.Profile, metric query.Metric) []Line {
+func lines(profiles []query.Profile, metric query.Metric) []thresholdMethod {
 	at := map[string]int{}
-	var out []Line
+	var out []thresholdMethod
 	for i := range profiles {
 		p := &profiles[i]
 		j, ok := at[p.Full]
 		if !ok {
 			j = len(out)
 			at[p.Full] = j
-			out = append(out, Line{Class: p.Class, Method: p.Method, Metric: metric, full: p.Full})
+			out = append(out, thresholdMethod{Verdict: evidence.Verdict{
+				Kind: evidence.Regression, FullName: p.Full, Class: p.Class, Method: p.Method, Metric: string(metric),
+			}})
 		}
 		l := &out[j]
 		l.Signature = cmp.Or(p.Signature, l.Signature)

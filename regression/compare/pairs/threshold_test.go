@@ -60,7 +60,7 @@ func raised(c *Comparison) []string {
 	return names
 }
 
-func line(t *testing.T, c *Comparison, method string) *Line {
+func line(t *testing.T, c *Comparison, method string) *evidence.Verdict {
 	t.Helper()
 	for i := range c.Methods {
 		if c.Methods[i].Method == method {

@@ -26,7 +26,7 @@ type Judged struct {
 	Scene   deploygen.Scene
 	Methods []Outcome
 	Service evidence.Verdict
-	Alerts  []evidence.Alert
+	Alerts  []evidence.Verdict
 }
 
 // earlier is the number of deployments that spreads are learned from.

@@ -129,10 +129,10 @@ func (j *Judged) score() (s Score) {
 		switch {
 		case common:
 		case broken(j.Scene):
-			s.CoveredBroken.count(holds(v.Interval, o.Truth.Own))
-			under.Covered.count(holds(v.Interval, o.Truth.Own))
+			s.CoveredBroken.count(holds(*v.Interval, o.Truth.Own))
+			under.Covered.count(holds(*v.Interval, o.Truth.Own))
 		default:
-			s.Covered.count(holds(v.Interval, o.Truth.Own))
+			s.Covered.count(holds(*v.Interval, o.Truth.Own))
 		}
 	}
 	if common {
@@ -144,8 +144,9 @@ func (j *Judged) score() (s Score) {
 	return s
 }
 
+// holds reports whether an interval in percent contains a change given by its logarithm.
 func holds(interval [2]float64, log float64) bool {
-	truth := math.Expm1(log)
+	truth := 100 * math.Expm1(log)
 	return interval[0] <= truth && truth <= interval[1]
 }
 
