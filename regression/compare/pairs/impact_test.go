@@ -32,8 +32,8 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 	usd := 5.0
 	for name, tc := range map[string]struct {
 		verdict evidence.Verdict
-		usd   *float64
-		share float64
+		usd     *float64
+		share   float64
 	}{
 		"a callee":          {evidence.Verdict{Kind: evidence.Regression, FullName: "a.Inner", BaseNSPerCall: 400, HeadNSPerCall: 600, ChangePercent: new(50.0)}, &usd, 0.2},
 		"more calls":        {evidence.Verdict{Kind: evidence.MoreCalls, FullName: "a.Inner", Caller: "a.Outer", ChangePercent: new(50.0)}, nil, 0.2},
