@@ -23,9 +23,9 @@ var (
 	cpuSide  = side{methodspan.FieldCPUSum, methodspan.FieldCPUSquares, methodspan.FieldCPUMax, methodspan.FieldCPUBins, methodspan.FieldCPUCounts}
 )
 
-// aggregate validates the sums of many measured calls. Without its number, its
-// wall sum or its weight nothing of it is usable. CPU sums, squares, maxima,
-// histograms and errors go each on their own.
+// aggregate validates the sums of many measured calls. Without the number of calls, the wall
+// sum or the probability it drops the span. It removes invalid CPU sums, squares, maxima,
+// histograms and errors one by one.
 func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
 	measured := r.Whole(methodspan.FieldMeasured)
@@ -61,7 +61,7 @@ func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 	return n.method(span, p)
 }
 
-// aggregateCPU makes the CPU sums true or absent.
+// aggregateCPU removes the CPU sums if they are invalid.
 func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *requestPass) {
 	r := &p.parsed
 	timed := r.Whole(methodspan.FieldCPUMeasured)
@@ -85,7 +85,7 @@ func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *req
 	attributes.PutStr(methodspan.AttrCPUState, methodspan.CPUUntrusted)
 }
 
-// judgeCPU finds what makes the CPU sums unusable; reasonCount if nothing does.
+// judgeCPU returns why the CPU sums are invalid, reasonCount if they are valid.
 func (n *normalizer) judgeCPU(measured int64, p *requestPass) faultReason {
 	r := &p.parsed
 	timed, sum := r.Whole(methodspan.FieldCPUMeasured), r.Whole(methodspan.FieldCPUSum)
@@ -105,15 +105,14 @@ func (n *normalizer) judgeCPU(measured int64, p *requestPass) faultReason {
 		return cpuStateMismatch
 	case n.exceedsWall(sum, r.Whole(methodspan.FieldWallSum), timed):
 		return cpuExceedsWall
-	case probability == 0: // above 1 it may be, on sums of sums
+	case probability == 0: // sums of sums can have one above 1
 		return cpuPInvalid
 	}
 	return reasonCount
 }
 
-// checkSide removes what contradicts the sum x of n values. Of values with
-// sum x and maximum m it is certain that x/n <= m <= x and that their squares
-// add up to between x^2/n (all equal) and x m.
+// checkSide removes values that contradict the sum x of n values. Their maximum m must be
+// between x/n and x, and the sum of their squares between x^2/n (all equal) and x m.
 func (p *requestPass) checkSide(attributes pcommon.Map, s side, n int64) {
 	r := &p.parsed
 	sum := float64(r.Whole(s.sum))
@@ -143,7 +142,7 @@ func (p *requestPass) checkSide(attributes pcommon.Map, s side, n int64) {
 	}
 }
 
-// maxBins is how many bins there can be; a histogram names each once at most.
+// maxBins is the number of bins that exist; a histogram has each at most once.
 var maxBins = int(methodspan.MaxBin) + 1
 
 func validHistogram(bins, counts pcommon.Slice, n int64) bool {

@@ -1,10 +1,10 @@
 package methodspans
 
-// maxDepth bounds how far an ancestor is searched; it ends cycles, too.
+// maxDepth bounds the search for an ancestor, and ends cycles.
 const maxDepth = 128
 
-// learnTraces learns the sampling of the traces of a resource, and remembers that of roots
-// for the spans that other processes send.
+// learnTraces finds the sampling probabilities of the traces of a resource, and remembers
+// those of roots for spans from other processes.
 func (n *normalizer) learnTraces(p *requestPass) {
 	f := &p.foreign
 	s := &f.sampler
@@ -67,11 +67,12 @@ func (f *foreignScratch) placeOf(i int) int32 {
 	return at
 }
 
-// ofOthers stands for a trace of which spans say their probability, but not the root.
+// ofOthers marks a trace whose root has no known probability but some other span has.
 const ofOthers = -1
 
-// estimateOf returns the ratio that follows from the traces of the service, if one does. Where only few
-// roots have not said theirs, as where children leave before their root, it is that of all traces.
+// estimateOf returns the sampling ratio estimated from the traces of the service, if there is
+// an estimate. It uses traces whose root has no known probability; if these are few, as when
+// children are sent before their root, it uses all traces.
 func (n *normalizer) estimateOf(p *requestPass) (float64, bool) {
 	if p.foreign.stated || !p.foreign.sampler.random {
 		return 0, false
@@ -82,9 +83,9 @@ func (n *normalizer) estimateOf(p *requestPass) (float64, bool) {
 	return p.service.ratioAll.ratio()
 }
 
-// probabilityOf returns the probability of a span by its own trace state, by that of its nearest
-// ancestor that has one, by the rate served to its root, or by its root elsewhere. The basis is
-// unknown if nothing is.
+// probabilityOf returns the probability of a span and its basis: from its own trace state,
+// from its nearest ancestor that has one, from the rate served to its root, or from its root
+// in another request. The basis is unknown if there is none of them.
 func (p *requestPass) probabilityOf(i int) (probability float64, basis basis) {
 	f := &p.foreign
 	at := &f.spans[i]
@@ -108,8 +109,8 @@ func (p *requestPass) probabilityOf(i int) (probability float64, basis basis) {
 	return 0, unknown
 }
 
-// below returns the basis of a span whose ancestor has one. What was served counts for the whole
-// service.
+// below returns the basis of a span from the basis of its ancestor. A served rate holds for
+// the whole service.
 func below(ancestor basis) basis {
 	if ancestor == served {
 		return served

@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Quantities by the kinds of span that have them. On another kind they would be
-// added up by a reader of the span, so there they are removed.
+// Quantities by kind of span. On another kind they are removed, since a reader of the span
+// would add them up.
 var (
 	wallSums = methodspan.FieldsOf(methodspan.FieldWallSum, methodspan.FieldWallSquares, methodspan.FieldWallMax, methodspan.FieldWallBins, methodspan.FieldWallCounts)
 	cpuSums  = methodspan.FieldsOf(methodspan.FieldCPUSum, methodspan.FieldCPUSquares, methodspan.FieldCPUMax, methodspan.FieldCPUBins, methodspan.FieldCPUCounts, methodspan.FieldCPUMeasured, methodspan.FieldCPUWaits)
@@ -29,11 +29,10 @@ var (
 
 	prices = methodspan.FieldsOf(methodspan.FieldPrice, methodspan.FieldPriceSource)
 
-	// Texts whose length is limited and that may simply be absent.
+	// Texts that are removed if they are too long.
 	optionalTexts = [...]methodspan.Field{methodspan.FieldSignature, methodspan.FieldRequest, methodspan.FieldGroup, methodspan.FieldTier, methodspan.FieldReason, methodspan.FieldPriceSource, methodspan.FieldStack}
 
-	// Fields whose bad values are checked where the kind is, with reasons of
-	// their own.
+	// Fields whose bad values have their own checks and fault reasons.
 	judged   = allQuantities | notReserved | prices | methodspan.FieldsOf(methodspan.FieldKind, methodspan.FieldCPUState, methodspan.FieldStratum, methodspan.FieldWeightBasis)
 	judgedOf = [...]methodspan.Fields{
 		kindCall:      judged | methodspan.FieldsOf(methodspan.FieldP, methodspan.FieldCPUP),
@@ -42,8 +41,8 @@ var (
 		kindProcess:   judged,
 	}
 
-	// What a span of another SDK may say in our namespace: correlation, which claims no
-	// quantity, and what it has measured, which is checked like a measurement of ours.
+	// Fields that a span of another SDK can have: correlation, which has no quantity, and
+	// stated measurements, which are checked as those of the corehour SDK.
 	foreignMayHave = methodspan.FieldsOf(methodspan.FieldSignature, methodspan.FieldRequest, methodspan.FieldGroup, methodspan.FieldStack) | notReserved | stated
 	stated         = methodspan.FieldsOf(methodspan.FieldP, methodspan.FieldCPUTime, methodspan.FieldCPUP, methodspan.FieldCPUState)
 	notReserved    = methodspan.FieldsOf(methodspan.FieldFunction, methodspan.FieldOldNamespace, methodspan.FieldOldFunction)
@@ -58,18 +57,18 @@ func (p *requestPass) remove(attributes pcommon.Map, s methodspan.Fields) {
 	p.parsed.Forget(s)
 }
 
-// misplacedFields returns the quantities that spans of this kind do not have.
+// misplacedFields returns the quantities in r that spans of kind k do not have.
 func misplacedFields(r *methodspan.ParsedSpan, k kind) methodspan.Fields {
 	return r.Seen & allQuantities &^ quantitiesOf[k]
 }
 
-// badFields returns the fields with bad values that have no reason of their own.
+// badFields returns the fields with bad values that have no fault reason of their own.
 func badFields(r *methodspan.ParsedSpan, k kind) methodspan.Fields {
 	return r.Seen &^ r.Good &^ judgedOf[k]
 }
 
-// tidy corrects what can be wrong with the attributes of any kind of span. It
-// changes nothing, and costs next to nothing, where nothing is wrong.
+// tidy corrects faults that attributes of any kind of span can have. Valid attributes stay
+// unchanged and cost almost nothing.
 func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *requestPass) {
 	r := &p.parsed
 	if r.Duplicate {
@@ -94,7 +93,7 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *requestPass) {
 	}
 }
 
-// knownBasis reports whether a basis is one that a receiver or our SDK writes, or empty.
+// knownBasis reports whether s is empty or a basis that a receiver or the corehour SDK writes.
 func knownBasis(s string) bool {
 	return s == methodspan.BasisExact || slices.Contains(basisNames[:], s)
 }
@@ -115,8 +114,8 @@ func removeRepeated(attributes pcommon.Map) {
 	})
 }
 
-// repairUTF8 replaces what is no UTF-8 in the texts of a span: one such byte
-// would make a whole batch unwritable further on.
+// repairUTF8 replaces invalid UTF-8 in the texts of a span: a single such byte makes a whole
+// batch unwritable in the exporter.
 func (p *requestPass) repairUTF8(attributes pcommon.Map) {
 	r := &p.parsed
 	attributes.Range(func(name string, v pcommon.Value) bool {
@@ -130,12 +129,12 @@ func (p *requestPass) repairUTF8(attributes pcommon.Map) {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// claimedFields returns the fields that a span of another SDK may not have, or not so.
+// claimedFields returns the fields that a span of another SDK must not have, or has with a bad value.
 func claimedFields(r *methodspan.ParsedSpan) methodspan.Fields {
 	return r.Seen &^ (foreignMayHave & (r.Good | notReserved | stated))
 }
 
-// tidyForeign removes what only our SDK may claim, and repairs texts.
+// tidyForeign removes attributes that only the corehour SDK can set, and repairs texts.
 func (n *normalizer) tidyForeign(attributes pcommon.Map, p *requestPass) {
 	r := &p.parsed
 	if r.Duplicate {
@@ -172,11 +171,11 @@ func (n *normalizer) tidyTexts(attributes pcommon.Map, p *requestPass) {
 	}
 }
 
-// maxStack is several times what our SDK sends.
+// maxStack is several times the longest stack that the corehour SDK sends.
 const maxStack = 16 << 10
 
-// repairResources does the same for the texts of resources, which every row of a
-// process will have, and removes untrusted prices.
+// repairResources repairs and shortens texts of resources, which every row of a process has,
+// and removes untrusted prices.
 func (n *normalizer) repairResources(td ptrace.Traces, t *requestCounts) {
 	for _, rs := range td.ResourceSpans().All() {
 		n.untrustedPrice(rs.Resource().Attributes(), t)
@@ -197,7 +196,8 @@ func (n *normalizer) repairResources(td ptrace.Traces, t *requestCounts) {
 	}
 }
 
-// shortened cuts a text that identifies processes. Different texts stay different.
+// shortened cuts a text to length bytes, the last of which are a hash: different texts stay
+// different.
 func shortened(text string, length int) string {
 	sum := sha256.Sum256([]byte(text))
 	mark := "~" + hex.EncodeToString(sum[:8])

@@ -12,22 +12,21 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// batches knows which batches of which process were accepted, so that a retry
-// is not counted twice.
+// batches remembers the accepted batches of each process, so that a retry is not counted
+// twice.
 //
-// A number goes through two states. While the pipeline processes its request it is
-// in flight: a duplicate waits for the outcome. When the pipeline has accepted it, it
-// is remembered: a duplicate is dropped. When the pipeline has refused it, it is
-// forgotten: a retry is processed.
+// While the pipeline processes a request, its batch numbers are in flight and a duplicate
+// waits for the outcome. If the pipeline accepts the request, the numbers are remembered and a
+// duplicate is dropped. If it refuses the request, they are forgotten and a retry is processed.
 //
-// A duplicate has the same content. Other content with the same number comes from
-// another process; it is marked and stored.
+// A duplicate has the same content. Other content with the same number comes from another
+// process; it is marked and stored.
 type batches struct {
 	remembered int
 
 	mu        sync.Mutex
 	instances *shares.Table[methodspan.ProcessKey, *sequenceWindow]
-	pending   map[batchKey]pendingBatch // as many as the requests being served carry
+	pending   map[batchKey]pendingBatch // bounded by the requests being served
 }
 
 type batchKey struct {
@@ -48,8 +47,7 @@ func newBatches(maxInstances, remembered int) *batches {
 	}
 }
 
-// batchClaim is the numbers that a request may process, and its scopes that are
-// duplicates.
+// batchClaim holds the batch numbers that a request can process, and its duplicate scopes.
 type batchClaim struct {
 	done       chan struct{} // closed when the request has left the pipeline; nil = nothing is claimed
 	sender     string
@@ -67,9 +65,9 @@ type numbered struct {
 	digest uint32 // not 0
 }
 
-// claim decides for every numbered scope of a request whether it is new. All
-// numbers are claimed in one step or none, so that two requests which carry
-// the same numbers in another order cannot wait for each other.
+// claim decides for every numbered scope of a request whether it is new. It claims all numbers
+// in one step or none, so that two requests with the same numbers in another order cannot wait
+// for each other.
 func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t *requestCounts) (batchClaim, error) {
 	scopes := numberedScopes(td, t)
 	if len(scopes) == 0 {
@@ -89,7 +87,8 @@ func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t 
 	}
 }
 
-// tryClaim claims the numbers, or returns what is closed when a pending request is done that has one of them.
+// tryClaim claims the numbers. If one of them is in flight it claims none, and returns a
+// channel that is closed when that request is done.
 func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,8 +122,8 @@ func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) <
 	return nil
 }
 
-// release ends a claim and wakes the duplicates that wait for it. It returns how many
-// processes were evicted.
+// release ends a claim and wakes the duplicates that wait for it. It returns the number of
+// evicted processes.
 func (b *batches) release(c batchClaim, accepted bool) (evicted int64) {
 	if c.done == nil {
 		return 0
@@ -157,9 +156,9 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 	sizes[tableBatches] = int64(len(b.pending))
 }
 
-// numberedScopes returns the scopes whose duplicates can be recognised. A number alone
-// is not enough: without the instance and the start of the process two processes could
-// share it, and dropping the second one's batch would lose its calls.
+// numberedScopes returns the scopes whose duplicates can be recognised: those with a number, an
+// instance and a process start. Without instance and start two processes can have the same
+// number, and dropping the second one's batch would lose its calls.
 func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	var found []numbered
 	for i, rs := range td.ResourceSpans().All() {
@@ -187,9 +186,9 @@ func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	return found
 }
 
-// digestOf returns the same digest for a batch that is sent again, by any encoder, and another for other
-// content: the ids of spans are random. The first receiver puts it on the batch, since a sampler
-// behind it may keep other spans the next time.
+// digestOf returns a digest of the content of a batch, independent of its encoding. Span ids
+// are random, so other content has another digest. The first receiver puts it on the batch,
+// since a sampler behind it can keep other spans the next time.
 func digestOf(ss ptrace.ScopeSpans) uint64 {
 	var digest uint64
 	mix := func(v uint64) {

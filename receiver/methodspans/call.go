@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// call validates one measured call. Without wall time or weight nothing of it
-// is usable; without CPU time its wall time still is.
+// call validates one measured call. Without wall time or probability it drops the span;
+// invalid CPU time is removed and the wall time stays.
 func (n *normalizer) call(span ptrace.Span, p *requestPass) bool {
 	start, end := span.StartTimestamp(), span.EndTimestamp()
 	if !validTime(start) || !validTime(end) {
@@ -30,13 +30,13 @@ func (n *normalizer) call(span ptrace.Span, p *requestPass) bool {
 	return n.method(span, p)
 }
 
-// callCPU makes the CPU time true or absent.
+// callCPU removes the CPU time if it is invalid.
 func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 	r := &p.parsed
 	attributes := span.Attributes()
 	state := r.Text(methodspan.FieldCPUState)
 	if !r.Seen.Has(methodspan.FieldCPUTime) {
-		// A CPU probability of 0 is true of a process whose CPU is never timed.
+		// A CPU probability of 0 is valid: the process never times its CPU.
 		if r.Seen.Has(methodspan.FieldCPUP) && r.Number(methodspan.FieldCPUP) != 0 && !validProbability(r.Number(methodspan.FieldCPUP)) ||
 			r.Seen.Has(methodspan.FieldCPUP) && !r.Good.Has(methodspan.FieldCPUP) {
 			p.fault(cpuPInvalid, corrected)
@@ -81,7 +81,7 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 	attributes.PutStr(methodspan.AttrCPUState, state)
 }
 
-// waits removes a number of waits that can be none.
+// waits removes an invalid number of waits.
 func (p *requestPass) waits(span ptrace.Span) {
 	r := &p.parsed
 	if r.Seen.Has(methodspan.FieldCPUWaits) && (!r.Good.Has(methodspan.FieldCPUWaits) || r.Whole(methodspan.FieldCPUWaits) < 0) {
@@ -90,8 +90,8 @@ func (p *requestPass) waits(span ptrace.Span) {
 	}
 }
 
-// exceedsWall reports whether so much CPU time cannot have been used by n calls
-// in so much wall time on one thread.
+// exceedsWall reports whether cpu is more than so many calls can use within wall on one
+// thread each, both in ns.
 func (n *normalizer) exceedsWall(cpu, wall, calls int64) bool {
 	return float64(cpu) > float64(wall)*(1+n.tolerance.Relative)+float64(n.tolerance.Absolute)*float64(calls)
 }
@@ -104,8 +104,7 @@ func knownCPUState(state string) bool {
 	return false
 }
 
-// stratum removes an unknown stratum: its records are then weighed by their own p,
-// like all others.
+// stratum removes an unknown stratum. The record is then weighted by its own probability.
 func (p *requestPass) stratum(span ptrace.Span) {
 	if p.parsed.Seen.Has(methodspan.FieldStratum) && p.parsed.Text(methodspan.FieldStratum) != methodspan.StratumTail {
 		p.fault(stratumInvalid, corrected)

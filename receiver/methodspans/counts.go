@@ -9,9 +9,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// countsScratch merges the entries of one counts span by name, so that a span
-// yields at most one span per method the service may have, however many
-// entries a sender squeezes into it.
+// countsScratch merges the entries of one counts span by name, so that the number of expanded
+// spans is bounded by max_methods, not by the number of entries.
 type countsScratch struct {
 	entries []countsEntry
 	places  map[string]int // of names in entries
@@ -30,9 +29,9 @@ func (c *countsScratch) release() {
 	clear(c.places)
 }
 
-// counts replaces a span that carries the counts of a process by one span per
-// method, appended to spans. Counts that come expanded already are validated.
-// False removes the span.
+// counts replaces a span with the counts of a process by one span per method, appended to
+// spans. It validates counts that an upstream receiver has expanded. It returns false if span
+// must be removed.
 func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *requestPass) bool {
 	n.repairOrNow(span, p)
 	p.noticeThinning(span)
@@ -50,8 +49,8 @@ func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *request
 	return false
 }
 
-// mergeCounts reads the two arrays. If one is longer, it is unknown which call belongs
-// to which method: their sum is kept, without a method.
+// mergeCounts reads the two arrays. If their lengths differ, the calls cannot be matched to
+// methods, and their sum is kept as overflow.
 func (n *normalizer) mergeCounts(p *requestPass) {
 	r := &p.parsed
 	calls := r.List(methodspan.FieldCountsCalls)
@@ -82,7 +81,7 @@ func (n *normalizer) mergeCounts(p *requestPass) {
 	}
 }
 
-// methodName reads an entry's name; calls without one are kept as overflow.
+// methodName returns the name of an entry, Overflow if it has none.
 func methodName(v pcommon.Value, p *requestPass) string {
 	name := v.Str()
 	if name == "" {
@@ -96,7 +95,8 @@ func methodName(v pcommon.Value, p *requestPass) string {
 	return name
 }
 
-// addCounts adds an entry. False if the sum could no longer be stored exactly.
+// addCounts adds an entry. It returns false if the sum would exceed 2^53, above which it
+// cannot be stored exactly.
 func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 	at, ok := p.counts.places[name]
 	if !ok {
@@ -115,9 +115,8 @@ func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 	return true
 }
 
-// expand appends one span per merged entry. What the entries share is copied;
-// span ids count up from the original's, so they differ and stay the same when
-// the batch is sent again.
+// expand appends one span per merged entry, with the common values copied. Span ids count up
+// from the original's, so they differ and are the same when the batch is sent again.
 func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 	spans.EnsureCapacity(spans.Len() + len(p.counts.entries))
 	ids, activated := p.parsed.Text(methodspan.FieldIDs), p.parsed.Bool(methodspan.FieldActivated)
@@ -151,8 +150,8 @@ func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 	}
 }
 
-// expandedCounts validates the counts of one method. Calls are never thrown
-// away for want of a name.
+// expandedCounts validates the counts of one method. Calls without a name are kept as
+// overflow.
 func (n *normalizer) expandedCounts(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
 	calls := r.Whole(methodspan.FieldCalls)

@@ -8,34 +8,35 @@ import (
 )
 
 const (
-	// leastTraces are needed for an estimate: their largest number is within 2% of the ratio.
+	// leastTraces is the minimum number of traces for an estimate: their largest number is
+	// within 2% of the ratio.
 	leastTraces = 50
-	// estimateFor is how long traces are collected for one estimate, and mostTraces how many. A
-	// ratio that was lowered shows after that at the latest, one that was raised at once.
+	// estimateFor is the time for which traces are collected for one estimate, and mostTraces
+	// their number. A lowered ratio is noticed after that, a raised one at once.
 	estimateFor = time.Minute
 	mostTraces  = 500 // the estimate's standard error is 0.2%
-	// exceededBy is by how many standard errors a trace must be above the estimate before it to
-	// contradict that; the odds against it are e^10.
+	// exceededBy is the number of standard errors by which a trace must exceed the previous
+	// estimate to contradict it; the odds against it are e^10.
 	exceededBy = 10
-	// leastEvidence is the natural logarithm of the odds against all numbers being that small
-	// by chance: one in 10^9, for six families tested.
+	// leastEvidence is the natural logarithm of the required odds against all numbers being
+	// that small by chance: one in 10^9, for six tested families.
 	leastEvidence = 20.7 + 1.8
-	// leastRatio distinguishes a ratio from ids that are counted up.
+	// leastRatio is the minimum ratio: ids that count up look like a smaller one.
 	leastRatio = 1e-5
-	// newWithin is how many standard errors the mean may be off the middle for a new estimate, and
-	// heldWithin for one that was made before: with each request it is asked whether that still holds, and
-	// of 4, traces of one ratio would contradict it on the way to one estimate in 2,000.
+	// newWithin is the number of standard errors by which the mean can differ from the middle
+	// for a new estimate, heldWithin for a previous one. The latter is checked with each request:
+	// with 4, traces of one ratio would contradict one estimate in 2,000.
 	newWithin, heldWithin = 4, 5
 )
 
-// ratioEstimate estimates a sampling ratio from the ids of traces that were kept: below a
-// ratio all numbers of the sampler's family are, as uniform as without it. Traces of several
-// ratios are not uniform, and have no estimate.
+// ratioEstimate estimates a sampling ratio from the ids of kept traces: the numbers of the
+// sampler's family are uniform below the ratio. Traces of several ratios are not uniform and
+// yield no estimate.
 type ratioEstimate struct {
 	current, previous keptTraces
 }
 
-// keptTraces sums up what was kept since began.
+// keptTraces summarises the traces kept since began.
 type keptTraces struct {
 	began   time.Time
 	n       float64
@@ -43,7 +44,7 @@ type keptTraces struct {
 	sum     [familyCount]float64
 }
 
-// observe adds a trace whose probability is not known otherwise.
+// observe adds a kept trace.
 func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
 	if n := e.current.n; n >= mostTraces || n >= leastTraces && now.Sub(e.current.began) >= estimateFor {
 		e.previous, e.current = e.current, keptTraces{}
@@ -60,8 +61,8 @@ func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
 	}
 }
 
-// ratio returns the ratio by which traces were kept, false if that is not known or all may have been kept. The
-// estimate before holds until there is another, or traces contradict it.
+// ratio returns the estimated ratio, false if there is none or all traces may have been kept.
+// The previous estimate holds until there is a new one or traces contradict it.
 func (e *ratioEstimate) ratio() (float64, bool) {
 	if _, p, ok := e.current.ratio(newWithin); ok {
 		return p, true
@@ -70,8 +71,8 @@ func (e *ratioEstimate) ratio() (float64, bool) {
 	return p, ok && e.current.largest[f] < p*(1+exceededBy/e.previous.n) && e.current.uniform(f, p, heldWithin)
 }
 
-// uniform reports whether numbers may be uniform below a ratio: their mean is within so many standard
-// errors.
+// uniform reports whether the numbers can be uniform below ratio: their mean is at most within
+// standard errors off the middle.
 func (k *keptTraces) uniform(f family, ratio, within float64) bool {
 	return k.n == 0 || math.Abs(k.sum[f]/k.n/ratio-0.5) <= within/math.Sqrt(12*k.n)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// explanations are the places of each fault, the most likely first, and the value that is
-// valid there. Faults whose places follow from the span have none.
+// explanations holds the places of each fault, the most likely first, and the description of
+// a valid value. Faults whose places depend on the span have no places here.
 var explanations = [reasonCount]struct {
 	places []string
 	wanted string

@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/receiver/methodspans/internal/metadata"
 )
 
-// NewFactory makes receivers of type method_spans.
+// NewFactory returns the factory of receivers of type method_spans.
 func NewFactory() receiver.Factory {
 	return receiver.NewFactory(
 		metadata.Type,
@@ -40,8 +40,8 @@ func createTraces(ctx context.Context, set receiver.Settings, cfg component.Conf
 	}
 	id := component.NewIDWithName(metadata.Type, set.ID.String())
 	stock := otlpreceiver.NewFactory()
-	// The stock receiver shares one server among all that are made from one
-	// config object, so every instance needs an object of its own.
+	// The stock receiver shares one server among all receivers with the same config
+	// object, so every instance needs its own.
 	inner, err := stock.CreateTraces(ctx, stockSettings(set, stock.Type()), &otlpreceiver.Config{Protocols: gated(config.Protocols, id)}, in)
 	if err != nil {
 		in.shutdown()
@@ -54,7 +54,7 @@ func createTraces(ctx context.Context, set receiver.Settings, cfg component.Conf
 	return r, nil
 }
 
-// gated names the gate as the last middleware of both servers.
+// gated adds the gate as the last middleware of both servers.
 func gated(protocols otlpreceiver.Protocols, gate component.ID) otlpreceiver.Protocols {
 	last := configmiddleware.Config{ID: gate}
 	if protocols.GRPC.HasValue() {
@@ -68,8 +68,8 @@ func gated(protocols otlpreceiver.Protocols, gate component.ID) otlpreceiver.Pro
 	return protocols
 }
 
-// stockSettings renames the component, since a factory refuses ids of another
-// type. The name says whose server it is in the stock receiver's metrics.
+// stockSettings returns set with an id of the stock receiver's type, since a factory refuses
+// other types. The id's name identifies this receiver in the stock receiver's metrics.
 func stockSettings(set receiver.Settings, stock component.Type) receiver.Settings {
 	set.ID = component.NewIDWithName(stock, set.ID.String())
 	return set
@@ -84,7 +84,7 @@ type methodSpansReceiver struct {
 	grpcAuth    configoptional.Optional[configauth.Config]
 }
 
-// gatedHost is the host with the gate among its extensions, where the stock receiver looks for
+// gatedHost adds the gate to the extensions of a host, where the stock receiver finds its
 // middlewares.
 type gatedHost struct {
 	component.Host
@@ -98,10 +98,10 @@ func (h gatedHost) GetExtensions() map[component.ID]component.Component {
 	return extensions
 }
 
-// Report passes on that a server has failed.
+// Report forwards the failure of a server.
 func (h gatedHost) Report(event *componentstatus.Event) { componentstatus.ReportStatus(h.Host, event) }
 
-// Start finds the extension before the first request can arrive.
+// Start finds the extension and starts the servers.
 func (r *methodSpansReceiver) Start(ctx context.Context, host component.Host) (err error) {
 	if r.servedRates != nil {
 		if r.intake.normalizer.server, err = findServer(host, *r.servedRates); err != nil {
@@ -118,7 +118,7 @@ func (r *methodSpansReceiver) Start(ctx context.Context, host component.Host) (e
 	return r.Traces.Start(ctx, gatedHost{host, r.gateID, r.gate})
 }
 
-// Shutdown stops the servers before what they feed.
+// Shutdown stops the servers first, then the intake.
 func (r *methodSpansReceiver) Shutdown(ctx context.Context) error {
 	err := r.Traces.Shutdown(ctx)
 	r.intake.shutdown()

@@ -9,44 +9,44 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Bits of a span's flags (OTLP): whether the parent is known to be in another
-// process.
+// Bits of a span's flags (OTLP): whether it is known if the parent is in another process, and
+// whether it is.
 const (
 	flagKnowsRemote = 0x100
 	flagIsRemote    = 0x200
 )
 
-// foreignScratch holds the foreign spans of one resource until all of them were met, since
-// a parent may come after its child.
+// foreignScratch holds the foreign spans of one resource until all are collected, since a
+// parent can come after its child.
 type foreignScratch struct {
 	rate     float64 // assumed for the service
-	stated   bool    // the configuration says it of this service
+	stated   bool    // rate is configured for this service
 	rules    rules   // of the service, in mode rules
 	spans    []foreignSpan
 	places   map[spanKey]int32 // of spans by their ids
 	normal   map[methodspan.Identity]string
 	methods  int // method spans
-	known    int // spans whose trace state says p
+	known    int // spans with a known probability
 	traces   []knownTrace
 	traceAt  map[pcommon.TraceID]int32
 	sampler  sampler
 	instance string // the name of the process; "" = none
-	named    bool   // the resource says it
+	named    bool   // the name comes from the resource
 }
 
-// foreignSpan is a span of another SDK. One that is no method span may be the root of some
-// that are.
+// foreignSpan is a span of another SDK. A span that is no method span can be the root of
+// method spans.
 type foreignSpan struct {
 	span     ptrace.Span
 	method   bool
 	identity methodspan.Identity
 	overflow bool    // beyond a bound
-	p        float64 // 0 = the span does not say
+	p        float64 // 0 = unknown
 	basis    basis
-	trace    int32 // its place in traces
+	trace    int32 // index in traces
 }
 
-// knownTrace is what the spans of a request say of the probability of theirs: 0 = nothing.
+// knownTrace is a trace with its probability: 0 = unknown, or ofOthers.
 type knownTrace struct {
 	id pcommon.TraceID
 	p  float64
@@ -87,8 +87,8 @@ func (n *normalizer) beginForeign(resource pcommon.Resource, p *requestPass) {
 	}
 }
 
-// collectForeign decides whether a span of another SDK is a method span. If
-// not, or if it is faulty, it passes as it came: other exporters may want it.
+// collectForeign decides whether a span of another SDK is a method span. Other spans and
+// faulty ones pass unchanged for other exporters.
 func (n *normalizer) collectForeign(span ptrace.Span, p *requestPass) {
 	f, says := foreignSpan{span: span}, false
 	if n.foreign == ForeignNone {
@@ -103,7 +103,7 @@ func (n *normalizer) collectForeign(span ptrace.Span, p *requestPass) {
 	}
 	if f.method {
 		n.tidyForeign(span.Attributes(), p)
-		if !utf8.ValidString(span.Name()) { // it may be the method
+		if !utf8.ValidString(span.Name()) { // it can be the method's name
 			p.fault(notUTF8, corrected)
 			span.SetName(validUTF8(span.Name()))
 		}
@@ -149,7 +149,7 @@ func (p *requestPass) validForeign(span ptrace.Span) bool {
 	return true
 }
 
-// acceptsForeign reports whether a span of another SDK is a method span by the mode.
+// acceptsForeign reports whether the mode accepts a span of another SDK as a method span.
 func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
 	id, ok := p.parsed.Identity(span, p.scope)
 	if !ok {
@@ -166,7 +166,7 @@ func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
 	return false
 }
 
-// normalForm returns the name that callers have, worked out once per request.
+// normalForm returns the normal form of a method, which callers use, cached per request.
 func (f *foreignScratch) normalForm(id methodspan.Identity) string {
 	if s, ok := f.normal[id]; ok {
 		return s
@@ -176,12 +176,13 @@ func (f *foreignScratch) normalForm(id methodspan.Identity) string {
 	return s
 }
 
-// stampsBehind is how many attributes processors add to a span, so that its list is copied once.
+// stampsBehind is the number of attributes that processors add to a span. Room for them avoids
+// a second copy of the list.
 const stampsBehind = 5
 
-// stampForeign writes what is known of the collected spans. A span without a
-// parent, or with one in another process, was called by none of our methods; a
-// parent that is not here may be a method, so its child's caller is unknown.
+// stampForeign writes kind, probability, basis and caller to the collected spans. The caller of
+// a span is CallerEntry if it has no parent or one in another process. If the parent is not in
+// the request, the caller is unknown.
 func (n *normalizer) stampForeign(p *requestPass) {
 	if p.foreign.methods == 0 && p.foreign.known == 0 && n.server == nil {
 		return
@@ -224,7 +225,7 @@ func (n *normalizer) callerOf(i int, p *requestPass) string {
 	if parent.IsEmpty() {
 		return methodspan.CallerEntry
 	}
-	// Its own parent is nonsense, and one that is no method span calls nothing.
+	// A span cannot be its own parent, and only a method span is a caller.
 	if at, ok := p.foreign.places[spanKey{span.TraceID(), parent}]; ok && int(at) != i && p.foreign.spans[at].method {
 		f := &p.foreign.spans[at]
 		if f.overflow {

@@ -13,9 +13,9 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// instancePlaces are attributes of the semantic conventions that name where a process runs, the
-// narrowest first. A place has a name if all of them are there; of what is alone, such as a
-// container, the process is taken for the only one.
+// instancePlaces holds attributes of the semantic conventions that identify where a process
+// runs, the narrowest first. A place counts if the resource has all of its attributes. If alone
+// is true, as for containers, the process is assumed to be the only one there.
 var instancePlaces = []struct {
 	attributes []string
 	alone      bool
@@ -33,9 +33,9 @@ var instancePlaces = []struct {
 	{[]string{methodspan.ResourceHost}, false},
 }
 
-// instanceOf names the process of a resource without service.instance.id by other
-// identifying attributes, which stay the same when a collector restarts, else by its
-// sender. A name that several processes may have begins with methodspan.MayBeMerged.
+// instanceOf returns a name for the process of a resource without service.instance.id: from
+// other identifying attributes, which stay the same when a collector restarts, else from its
+// sender. A name that several processes can share starts with methodspan.MayBeMerged.
 func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 	text := func(names ...string) string {
 		parts := make([]string, len(names))
@@ -60,7 +60,7 @@ func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 			return methodspan.MayBeMerged + name
 		}
 	}
-	if pid != "" { // of containers most are 1
+	if pid != "" { // in containers it is mostly 1
 		return methodspan.MayBeMerged + cmp.Or(shares.AddressOf(peer), "pid") + "/" + pid
 	}
 	if peer == nil || peer.String() == "" {
@@ -69,18 +69,17 @@ func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 	return methodspan.MayBeMerged + peer.String()
 }
 
-// peerOf returns the sender of a request: the connection by gRPC, and the address by HTTP.
+// peerOf returns the sender of a request: for gRPC the connection, for HTTP the address.
 func peerOf(ctx context.Context) net.Addr { return client.FromContext(ctx).Addr }
 
-// nameInstance gives a resource the name of its process if it has none of its own, within the
-// bound of names.
+// nameInstance writes the name that the receiver gave to the process of a resource.
 func (n *normalizer) nameInstance(resource pcommon.Resource, p *requestPass) {
 	if name := p.foreign.instance; name != "" && !p.foreign.named {
 		resource.Attributes().PutStr(methodspan.AttrInstance, name)
 	}
 }
 
-// findInstance finds the name that the process of a resource says, or that it is given.
+// findInstance sets the name of the process: from the resource, else from instanceOf.
 func (n *normalizer) findInstance(resource pcommon.Resource, p *requestPass) {
 	if p.resource.Instance != "" { // AttrInstance included, which an upstream collector wrote
 		p.foreign.instance, p.foreign.named = p.resource.Instance, true

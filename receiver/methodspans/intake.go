@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// intake processes every request between the server and the pipeline: duplicate
-// batches are dropped, the rest is normalised.
+// intake processes requests between the server and the pipeline: it drops duplicate batches
+// and normalises the rest.
 type intake struct {
 	next       consumer.Traces
 	batches    *batches
@@ -38,22 +38,21 @@ func newIntake(config *Config, set component.TelemetrySettings, next consumer.Tr
 	}, nil
 }
 
-// Capabilities reports that the spans are changed in place.
+// Capabilities reports that intake changes spans in place.
 func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
 
-// ConsumeTraces processes one request. Its batch numbers are remembered only once
-// the pipeline has accepted it; when anything fails they are forgotten, so that
-// a retry of the sender passes.
+// ConsumeTraces processes one request. It remembers the batch numbers when the pipeline has
+// accepted the request. After a failure it forgets them, so that the sender's retry passes.
 func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	p := in.passes.Get().(*requestPass)
 	p.peer, p.sender = peerOf(ctx), shares.SenderOf(ctx)
-	// First of all: batches are identified by their resources.
+	// Before claim: batches are identified by their resources.
 	in.normalizer.repairResources(td, &p.requestCounts)
 	nameProcesses(td)
 	claim, err := in.batches.claim(ctx, td, p.sender, &p.requestCounts)
 	if err != nil {
 		in.release(p)
-		return err // the sender's context ended: it will retry
+		return err // the sender's context ended; the sender retries
 	}
 	accepted := false
 	defer func() { in.telemetry.evicted(ctx, in.batches.release(claim, accepted)) }()
@@ -72,7 +71,7 @@ func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	return err
 }
 
-// release returns the scratch space before the pipeline runs, which may block.
+// release returns the scratch space before the pipeline runs, which can block.
 func (in *intake) release(p *requestPass) {
 	p.reset()
 	in.passes.Put(p)

@@ -17,7 +17,7 @@ import (
 
 // Finding is a fault that the receiver finds in a request.
 type Finding struct {
-	Span      int    `json:"span"` // its number in the request, from 1; 0 = of a resource or scope
+	Span      int    `json:"span"` // position in the request, from 1; 0 = a resource or scope
 	Name      string `json:"name"`
 	SpanID    string `json:"span_id"`
 	Attribute string `json:"attribute"` // or a field of the span, by its name in OTLP
@@ -27,15 +27,15 @@ type Finding struct {
 	Outcome   string `json:"outcome"` // likewise, or assumed
 }
 
-// Reasons and outcome of findings that are no faults: the receiver counts them elsewhere.
+// Reasons and outcome of findings that the receiver does not count as faults.
 const (
 	reasonDuplicate     = "duplicate"
 	reasonNoProbability = "probability_absent"
 	outcomeAssumed      = "assumed"
 )
 
-// Lint returns the faults that the receiver finds in a request, with its default
-// configuration, and changes the request to what it would pass to the pipeline.
+// Lint returns the faults that a receiver with the default configuration finds in a request. It
+// changes td as the receiver does.
 func Lint(td ptrace.Traces) ([]Finding, error) {
 	config := createDefaultConfig().(*Config)
 	batches := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
@@ -82,11 +82,11 @@ func eachSpan(td ptrace.Traces, do func(ptrace.ResourceSpans, ptrace.ScopeSpans,
 	}
 }
 
-// linter normalises each span alone, so that the faults counted are of that span.
+// linter normalises each span alone, to attribute faults to the span.
 type linter struct {
 	normalizer *normalizer
 	pass       *requestPass
-	basis      map[spanKey]string // of what leaves the receiver
+	basis      map[spanKey]string // of spans that leave the receiver
 	number     int                // of spans so far
 	findings   []Finding
 }
@@ -152,7 +152,7 @@ func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace
 	k := kindOf(&l.pass.parsed)
 	l.normalizer.normalize(td, l.pass)
 	faults := l.pass.faults
-	after := ptrace.NewSpan() // as it leaves, empty if it does not
+	after := ptrace.NewSpan() // the span as it leaves, empty if it was dropped
 	eachSpan(td, func(_ ptrace.ResourceSpans, _ ptrace.ScopeSpans, s ptrace.Span) { after = s })
 
 	l.pass.parsed.Parse(span.Attributes(), methodspan.AllFields)
@@ -182,7 +182,7 @@ func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace
 	}
 }
 
-// basisOf returns the basis with which a span leaves the receiver together with the others.
+// basisOf returns the basis of the span when the whole request is normalised.
 func (l *linter) basisOf(span, after ptrace.Span) string {
 	if basis, ok := l.basis[spanKey{span.TraceID(), span.SpanID()}]; ok && !span.SpanID().IsEmpty() {
 		return basis
@@ -196,7 +196,7 @@ func (l *linter) addFinding(f Finding, r faultReason, o faultOutcome, wanted str
 	l.findings = append(l.findings, f)
 }
 
-// Fields of a span that are no attributes.
+// Fields of a span that are not attributes.
 const (
 	placeName       = "name"
 	placeStart      = "startTimeUnixNano"
@@ -247,7 +247,7 @@ func shown(v pcommon.Value) string {
 	}
 	const most = 80
 	text := v.AsString()
-	if text == "" { // an array with a value that JSON cannot say
+	if text == "" { // an array with a value that JSON cannot represent
 		text = v.Type().String()
 	}
 	if len(text) > most {
@@ -256,8 +256,8 @@ func shown(v pcommon.Value) string {
 	return text
 }
 
-// places returns the attributes and fields that a fault of a span is about: those that were
-// removed or changed because of it, or else the most likely one.
+// places returns the attributes and fields of a fault of a span: those that were removed or
+// changed because of it, else the most likely one.
 func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string {
 	parsed := &l.pass.parsed
 	var found []string
@@ -326,7 +326,7 @@ func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string
 	return found
 }
 
-// wanted returns the value that is valid in a place.
+// wanted returns a description of a valid value at place.
 func (l *linter) wanted(r faultReason, k kind, span ptrace.Span, place string) string {
 	switch r {
 	case timeInFuture:

@@ -8,16 +8,15 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// namePeriod is how long an unseen name stays in the set, at least; at most it
-// is twice that.
+// namePeriod is the minimum time an unseen name stays in the set; the maximum is twice that.
 const namePeriod = time.Hour
 
-// names bounds how many distinct methods and callers a service has, because
-// each is a key in every table and report behind us. A name that finds its
-// table full is replaced by methodspan.Overflow, so its calls are not lost.
+// names bounds the number of distinct methods and callers of a service, since each is a key in
+// all later tables and reports. If the table is full, a new name is replaced by
+// methodspan.Overflow, so its calls are not lost.
 //
-// Names are remembered by their hash. Two names of one hash share a place,
-// which lets one more name pass: harmless.
+// Names are remembered by their hash. Two names with the same hash let one more name pass,
+// which is harmless.
 type names struct {
 	seed     maphash.Seed
 	maxNames int
@@ -29,16 +28,16 @@ type names struct {
 
 type serviceKey struct{ namespace, name string }
 
-// serviceNames are the names of one service, and what is known of how its spans are sampled.
-// Its user holds mu for a request.
+// serviceNames holds the names of one service and the state of its sampling. The user holds mu
+// for the duration of a request.
 type serviceNames struct {
 	mu       sync.Mutex
 	methods  nameSet
 	callers  nameSet
-	ratio    ratioEstimate // of traces whose root does not say
+	ratio    ratioEstimate // of traces whose root has no known probability
 	ratioAll ratioEstimate // of all traces
 	unpolled unpolled
-	counted  int64 // the period in which counts without a batch number last came, 0 = never
+	counted  int64 // period of the latest counts without a batch number, 0 = none
 }
 
 func newNames(maxServices, maxNames int, now func() time.Time) *names {
@@ -96,9 +95,9 @@ func (n *names) sizes(sizes *[tableCount]int64) {
 	}
 }
 
-// nameSet holds the names seen in this period and those seen only in the one
-// before. Together they are bounded, so a name that is in use keeps its place
-// against new ones, and a name that is gone gives its place up.
+// nameSet holds the names seen in this period and those seen only in the previous one.
+// Together they are bounded: a used name keeps its place against new ones, and an unused name
+// loses it.
 type nameSet struct {
 	period   int64
 	current  map[uint64]struct{}
@@ -109,7 +108,7 @@ func newNameSet() nameSet { return nameSet{current: make(map[uint64]struct{})} }
 
 func (s *nameSet) len() int { return len(s.current) + len(s.previous) }
 
-// turn begins a new period.
+// turn starts a new period.
 func (s *nameSet) turn(period int64) {
 	switch {
 	case period <= s.period:
