@@ -107,7 +107,7 @@ func TestBytesOfEachLookAreBounded(t *testing.T) {
 			}
 			return len(p), nil
 		}))
-	if code != exitNothing || strings.Contains(stderr.String(), bigquery.ErrTooDear.Error()) {
+	if code != exitNothing || strings.Contains(stderr.String(), bigquery.ErrQueryTooLarge.Error()) {
 		t.Errorf("exit %d: %s", code, stderr.String())
 	}
 }

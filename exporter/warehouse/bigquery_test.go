@@ -67,7 +67,7 @@ func TestBigQueryTableIsMadeAgain(t *testing.T) {
 	stored := rowTotals{}
 	stored.addRows(fake.MethodRows(s.Rows(testDataset)))
 	balanced(t, totalsOf(x.traces()), stored)
-	assert.Equal(t, 1, r.logs.FilterMessageSnippet("method_calls was gone and is made again").Len())
+	assert.Equal(t, 1, r.logs.FilterMessageSnippet("method_calls was missing and is created again").Len())
 }
 
 // A shutdown ends though the service never answers, and names what is lost.

@@ -191,7 +191,7 @@ func same(a, b any) bool {
 func TestBytesBilledAreBounded(t *testing.T) {
 	_, address := remote.Serve(t, shops(t))
 	_, err := query.Open(t.Context(), address+"&max_bytes_billed=1000", query.Window{})
-	if !errors.Is(err, bigquery.ErrTooDear) || !strings.Contains(err.Error(), "reads 123 MB, after 0 B of 1 kB") {
+	if !errors.Is(err, bigquery.ErrQueryTooLarge) || !strings.Contains(err.Error(), "reads 123 MB, after 0 B of 1 kB") {
 		t.Error(err)
 	}
 	w, err := query.Open(t.Context(), address+"&max_bytes_billed=300000000", query.Window{})
@@ -202,7 +202,7 @@ func TestBytesBilledAreBounded(t *testing.T) {
 	if _, err := w.Services(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Services(t.Context()); !errors.Is(err, bigquery.ErrTooDear) {
+	if _, err := w.Services(t.Context()); !errors.Is(err, bigquery.ErrQueryTooLarge) {
 		t.Errorf("the third query: %v", err)
 	}
 }

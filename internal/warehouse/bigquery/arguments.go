@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Date is an argument of type DATE.
+// Date is a query argument of type DATE.
 type Date string
 
-// Records is an argument that is a list of structs: a small table. nil is NULL.
+// Records is a query argument that is a list of structs: a small table. nil is NULL.
 type Records struct {
 	Fields []ArgField
 	Rows   [][]any
 }
 
-// arguments turns values by name into what a job takes.
-func arguments(args map[string]any) ([]NamedArgument, error) {
+// namedArguments converts args to the named parameters of a query job.
+func namedArguments(args map[string]any) ([]NamedArgument, error) {
 	var out []NamedArgument
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		a := NamedArgument{Name: name}
 		var err error
 		if table, ok := args[name].(Records); ok {
-			err = table.into(&a)
+			err = table.setArgument(&a)
 		} else {
-			a.Value.Value, a.Type.Type, err = scalar(args[name])
+			a.Value.Value, a.Type.Type, err = scalarArgument(args[name])
 		}
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
@@ -36,8 +36,8 @@ func arguments(args map[string]any) ([]NamedArgument, error) {
 	return out, nil
 }
 
-// scalar is a value as text, and its type; nil is a STRING that is NULL.
-func scalar(v any) (*string, string, error) {
+// scalarArgument returns v as text and its BigQuery type. nil becomes a NULL of type STRING.
+func scalarArgument(v any) (*string, string, error) {
 	text := func(s string) *string { return &s }
 	switch v := v.(type) {
 	case nil:
@@ -60,13 +60,14 @@ func scalar(v any) (*string, string, error) {
 	return nil, "", fmt.Errorf("a %T can't be an argument", v)
 }
 
-func (r Records) into(a *NamedArgument) error {
+// setArgument sets the type and the value of a.
+func (r Records) setArgument(a *NamedArgument) error {
 	a.Type = ArgType{Type: "ARRAY", ArrayType: &ArgType{Type: "STRUCT", StructTypes: r.Fields}}
 	a.Value.ArrayValues = []ArgValue{}
 	for _, row := range r.Rows {
 		value := ArgValue{StructValues: map[string]ArgValue{}}
 		for i, f := range r.Fields {
-			text, _, err := scalar(row[i])
+			text, _, err := scalarArgument(row[i])
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// typicalRows are measurements as a service sends them, of a few methods.
+// typicalRows returns n measurements of a few methods, as a service sends them.
 func typicalRows(n int) []methodspan.Row {
 	r := rand.New(rand.NewPCG(1, 2))
 	res := &methodspan.Resource{ServiceNamespace: "store", Service: "shop", Version: "1.4.2", Environment: "production",
@@ -36,8 +36,8 @@ func typicalRows(n int) []methodspan.Row {
 	return rows
 }
 
-// BenchmarkEncode is what one core encodes for the Storage Write API: by our
-// encoder, and by descriptor as a generic client does.
+// BenchmarkEncode measures how many rows one core encodes for the Storage Write API, with our
+// encoder and with a generic client's that is driven by the descriptor.
 func BenchmarkEncode(b *testing.B) {
 	rows := typicalRows(1000)
 	b.Run("own", func(b *testing.B) {
@@ -74,7 +74,7 @@ func BenchmarkEncode(b *testing.B) {
 		for b.Loop() {
 			buf = buf[:0]
 			for _, from := range plain {
-				m := dynamicpb.NewMessage(schema) // a row's values, put in by column
+				m := dynamicpb.NewMessage(schema) // the values of a row are set by column
 				for i := range fields.Len() {
 					if f := fields.Get(i); from.Has(f) && !f.IsList() {
 						m.Set(f, from.Get(f))
@@ -90,8 +90,7 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// cpuSeconds is what the process has used: a machine that does other things
-// does not change the figure.
+// cpuSeconds returns the CPU time of the process. Other load on the machine does not change it.
 func cpuSeconds(b *testing.B) float64 {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

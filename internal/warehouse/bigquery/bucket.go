@@ -23,18 +23,17 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// bucket is where files are put for load jobs, over the JSON interface of Cloud
-// Storage. It writes an object once and never over another, so it needs the
-// permissions to create and to delete, and no other.
+// bucket uploads files for load jobs over the JSON API of Cloud Storage. It creates objects and
+// never overwrites one, so it needs only the permissions to create and to delete.
 type bucket struct {
 	rest   *REST
 	name   string
-	prefix string // of the objects' names, without a slash at its end
+	prefix string // of the objects' names, without a trailing slash
 }
 
 var bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
 
-// CheckBucket says what is wrong with a bucket's name.
+// CheckBucket returns an error if name is not a valid bucket name.
 func CheckBucket(name string) error {
 	if !bucketPattern.MatchString(name) {
 		return fmt.Errorf("it must be the name of a Cloud Storage bucket without gs://, as my-bucket; found %q", name)
@@ -42,7 +41,7 @@ func CheckBucket(name string) error {
 	return nil
 }
 
-// CheckPrefix says what is wrong with the beginning of objects' names.
+// CheckPrefix returns an error if prefix can't begin the names of objects.
 func CheckPrefix(prefix string) error {
 	const longest = 200
 	if len(prefix) > longest || strings.ContainsFunc(prefix, func(r rune) bool { return r < 0x20 || r > 0x7e || strings.ContainsRune("*?#[]", r) }) {
@@ -64,28 +63,27 @@ func openBucket(endpoints Endpoints, name, prefix string, credentials func() (oa
 	return &bucket{rest: r, name: name, prefix: strings.Trim(prefix, "/")}, nil
 }
 
-func (b *bucket) object(file string) string {
+func (b *bucket) objectName(file string) string {
 	if b.prefix == "" {
 		return file
 	}
 	return b.prefix + "/" + file
 }
 
-// uri is how a load job names an object.
-func (b *bucket) uri(file string) string { return "gs://" + b.name + "/" + b.object(file) }
+// uri returns the gs:// address of an object, as load jobs expect it.
+func (b *bucket) uri(file string) string { return "gs://" + b.name + "/" + b.objectName(file) }
 
-// uploadWithin bounds a request to the bucket, its repetitions included.
+// uploadWithin bounds a request to the bucket, including its retries.
 const uploadWithin = 5 * time.Minute
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// put uploads a file in one request, with its checksum, which the service
-// compares. An object of this name that is there already is the file: names are
-// random, and no file changes.
-func (b *bucket) put(ctx context.Context, file string, data []byte) error {
+// upload creates an object in one request, with a checksum that the service verifies. If an object
+// of this name exists it has the same contents: names are random and files never change.
+func (b *bucket) upload(ctx context.Context, file string, data []byte) error {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(data, castagnoli))
 	meta, err := json.Marshal(map[string]string{
-		"name": b.object(file), "contentType": "application/vnd.apache.parquet", "crc32c": base64.StdEncoding.EncodeToString(sum),
+		"name": b.objectName(file), "contentType": "application/vnd.apache.parquet", "crc32c": base64.StdEncoding.EncodeToString(sum),
 	})
 	if err != nil {
 		return err
@@ -122,23 +120,23 @@ func (b *bucket) put(ctx context.Context, file string, data []byte) error {
 	return err
 }
 
-// remove deletes an object; one that is not there is no error.
+// remove deletes an object. It returns nil if there is none.
 func (b *bucket) remove(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, uploadWithin)
 	defer cancel()
 	err := b.rest.do(ctx, call{method: http.MethodDelete,
-		url: b.rest.endpoints.Storage + "/storage/v1/b/" + url.PathEscape(b.name) + "/o/" + url.PathEscape(b.object(file))}, nil)
+		url: b.rest.endpoints.Storage + "/storage/v1/b/" + url.PathEscape(b.name) + "/o/" + url.PathEscape(b.objectName(file))}, nil)
 	if HasStatus(err, http.StatusNotFound) {
 		return nil
 	}
 	return err
 }
 
-// probe finds out whether the bucket is there and may be used, by what it will be
-// used for: an object is made and deleted.
+// probe checks that the bucket exists and that the account has the needed permissions: it creates
+// an object and deletes it.
 func (b *bucket) probe(ctx context.Context) error {
 	name := "probe-" + rand.Text()
-	err := b.put(ctx, name, nil)
+	err := b.upload(ctx, name, nil)
 	if err == nil {
 		err = b.remove(ctx, name)
 	}

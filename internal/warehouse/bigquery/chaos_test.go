@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestEveryRowOnceWhateverBreaks injects faults at random into a run of writes
-// with crashes in between, after which items come again as a stored queue sends
-// them: those in flight, and some that were acknowledged.
-func TestEveryRowOnceWhateverBreaks(t *testing.T) {
+// The service fails at random during a run of writes with crashes in between. After a crash, items
+// come again as from a stored queue: those in flight and some that were acknowledged. Every row is
+// stored once.
+func TestWriter_RandomFaultsAndCrashes(t *testing.T) {
 	faults := []fake.Fault{fake.AckLost, fake.Unavailable, fake.Quota, fake.StreamEnded, fake.Internal, fake.Invalid, fake.Precondition}
 	const writes = 60
 	injected := 0
@@ -52,7 +52,7 @@ func TestEveryRowOnceWhateverBreaks(t *testing.T) {
 				mu.Unlock()
 				all = append(all, items...)
 				if crash {
-					_, _ = w.Write(context.Background(), items) // whatever comes of it
+					_, _ = w.Write(context.Background(), items) // whatever the outcome
 					if err := w.Abandon(); err != nil {
 						t.Fatal(err)
 					}
@@ -61,7 +61,7 @@ func TestEveryRowOnceWhateverBreaks(t *testing.T) {
 				persist(t, w, items)
 				if again && n > 5 {
 					if res := persist(t, w, all[len(all)-5:]); res.Rows != 0 {
-						t.Errorf("%d rows of repeats are stored", res.Rows)
+						t.Errorf("%d rows of repeats stored, want 0", res.Rows)
 					}
 				}
 			}
@@ -76,9 +76,9 @@ func TestEveryRowOnceWhateverBreaks(t *testing.T) {
 	}
 }
 
-// A stream that the service forgets while a request is on its way leaves the
-// rows in doubt: they are never stored twice, and counted.
-func TestForgottenStreamLosesNothingUncounted(t *testing.T) {
+// The service forgets a stream while a request is in flight. Its rows are never stored twice; those
+// of unknown outcome are counted.
+func TestWriter_StreamForgotten(t *testing.T) {
 	for _, first := range []fake.Fault{fake.None, fake.AckLost, fake.Unavailable} {
 		s := fake.New(t)
 		s.OnAppend = func(n int) fake.Fault {
@@ -100,12 +100,12 @@ func TestForgottenStreamLosesNothingUncounted(t *testing.T) {
 		persist(t, w, more)
 		stored, unknown := len(s.Rows(dataset)), int(w.Stats().UnknownRows)
 		if stored > 30 || stored+unknown < 30 || first == fake.None && unknown > 0 {
-			t.Errorf("after fault %d: %d rows stored, %d in doubt, of 30", first, stored, unknown)
+			t.Errorf("after fault %d: %d rows stored and %d of unknown outcome, want 30", first, stored, unknown)
 		}
 	}
 }
 
-func TestStuckServiceIsNotWaitedForForEver(t *testing.T) {
+func TestWriter_ServiceStuck(t *testing.T) {
 	s := fake.New(t)
 	s.OnAppend = func(n int) fake.Fault {
 		if n == 1 {
@@ -120,12 +120,13 @@ func TestStuckServiceIsNotWaitedForForEver(t *testing.T) {
 	persist(t, w, items)
 	exact(t, s, items)
 	if w.Stats().Reconnects == 0 {
-		t.Error("the call was not made again")
+		t.Error("no reconnect was counted")
 	}
 }
 
-// A crash between the service's commit and its answer: the next start asks.
-func TestStartAsksHowFarTheLastRunGot(t *testing.T) {
+// After a crash between the service's commit and its answer, the next start asks the service for
+// the outcome.
+func TestWriter_CrashBeforeAnswer(t *testing.T) {
 	for _, fault := range []fake.Fault{fake.AckLost, fake.Unavailable} {
 		s := fake.New(t)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -135,8 +136,8 @@ func TestStartAsksHowFarTheLastRunGot(t *testing.T) {
 			if well.Load() {
 				return fake.None
 			}
-			// The second request comes when the service is done with the first: given up
-			// while it has that in hand, its rows would be stored or not, as it falls out.
+			// Cancelled during the first request its rows could be stored or not. At the second
+			// request the service has finished the first.
 			if fault == fake.Unavailable || n > 1 {
 				cancel()
 			}
@@ -154,7 +155,7 @@ func TestStartAsksHowFarTheLastRunGot(t *testing.T) {
 		}
 		well.Store(true)
 		w = open(t, o)
-		// A request that was given up may be under way still, and arrive after all.
+		// The cancelled request may still arrive.
 		stored := len(s.Rows(dataset)) > 0
 		if w.Committed("a-1") != stored || fault == fake.AckLost && !stored {
 			t.Errorf("after fault %d: committed is %v, stored is %v", fault, w.Committed("a-1"), stored)
@@ -164,9 +165,9 @@ func TestStartAsksHowFarTheLastRunGot(t *testing.T) {
 	}
 }
 
-// A stream that refuses all requests, without a reason that says more, is finalized, and
-// rows go to a new one. What was in doubt on it is asked for.
-func TestStreamThatRefusesAllIsReplaced(t *testing.T) {
+// A stream that refuses every request without a specific reason is finalized, and rows go to a new
+// one. The outcome of earlier requests on it is looked up.
+func TestWriter_StreamRefusesAll(t *testing.T) {
 	for _, fault := range []fake.Fault{fake.Invalid, fake.Precondition} {
 		for _, first := range []fake.Fault{fake.None, fake.AckLost, fake.Unavailable} {
 			s := fake.New(t)
@@ -189,7 +190,7 @@ func TestStreamThatRefusesAllIsReplaced(t *testing.T) {
 			}
 			exact(t, s, items)
 			if n := w.Stats().UnknownRows; n != 0 {
-				t.Errorf("%d rows in doubt", n)
+				t.Errorf("%d rows of unknown outcome, want 0", n)
 			}
 		}
 	}

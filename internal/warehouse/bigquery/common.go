@@ -7,18 +7,18 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// common is what a Writer and a Loader have in common: a directory of their own, and what
-// they remember of items.
+// common is the part that Writer and Loader share: their directory and their memory of items.
 type common struct {
 	opts     Options
 	intake   *warehouse.Intake
 	lockFile *os.File // nil once closed
 }
 
-// Committed reports whether an item is stored, or spooled to be loaded, and still remembered.
+// Committed reports whether an item is stored, or spooled for a load job, and its id is still
+// remembered.
 func (c *common) Committed(id string) bool { return c.intake.Committed(id) }
 
-// Remembered is as table.Writer's.
+// Remembered returns the same as table.Writer.Remembered.
 func (c *common) Remembered() (runs int, dropped int64) { return c.intake.Remembered() }
 
 func (c *common) now() time.Time { return c.opts.Intake.Now() }

@@ -12,10 +12,10 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// hole is a way to the service that can be made to take connections and answer nothing.
+// hole is a proxy to the service that can be switched to accept connections and never answer.
 type hole struct {
 	address string
-	took    chan struct{} // a connection that gets no answer
+	took    chan struct{} // receives a value for each connection that gets no answer
 
 	mu    sync.Mutex
 	deep  bool
@@ -64,7 +64,7 @@ func (h *hole) take(c net.Conn, to string) {
 	h.loops.Go(func() { _, _ = io.Copy(c, up); _ = c.Close() })
 }
 
-// open ends all connections; new ones get answers or not.
+// open closes all connections. If deep is set, new connections get no answers.
 func (h *hole) open(deep bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,8 +75,8 @@ func (h *hole) open(deep bool) {
 	h.conns = nil
 }
 
-// A write ends with its context also while a connection is made.
-func TestWriteEndsWhileItConnects(t *testing.T) {
+// A write ends with its context even while it connects.
+func TestWriter_CancelledWhileConnecting(t *testing.T) {
 	s := fake.New(t)
 	h := newHole(t, strings.TrimPrefix(s.Endpoints.Write, "http://"))
 	o := options(s, t.TempDir())
@@ -96,9 +96,9 @@ func TestWriteEndsWhileItConnects(t *testing.T) {
 	cancel()
 	begin := time.Now()
 	if err := <-done; err == nil {
-		t.Error("nobody has answered")
+		t.Error("the write succeeded without an answer")
 	}
-	// A connection is given up by itself after 20 seconds.
+	// gRPC gives up a connection after 20 seconds.
 	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}

@@ -12,25 +12,25 @@ import (
 
 const deadLetterName = "dead-letters.jsonl"
 
-// DeadLetter is one line of the file of rows that BigQuery never takes.
+// DeadLetter is one line of the file of rows that BigQuery refused for good.
 type DeadLetter struct {
 	Time   time.Time       `json:"time"`
 	Reason string          `json:"reason"`
-	Detail string          `json:"detail"` // in the words of the service, cut
+	Detail string          `json:"detail"` // message of the service, shortened to maxDetail bytes
 	Row    *methodspan.Row `json:"row"`
 }
 
-// maxDetail bounds what is kept of a message of the service.
+// maxDetail bounds the stored part of a message of the service, in bytes.
 const maxDetail = 300
 
-// putLetters appends to a file that takes rows until it is full. Nothing is ever taken out:
-// who has read it moves it away. It returns how many are not in the file: those that found
-// no room, and those that could not be written, with an error.
-func (w *Writer) putLetters(letters []json.RawMessage) (dropped int, err error) {
+// appendLetters appends lines to the file of dead letters until it is full. The file never shrinks:
+// whoever has read it moves it away. It returns the number of letters that are not in the file,
+// because it is full or because of the returned error.
+func (w *Writer) appendLetters(letters []json.RawMessage) (dropped int, err error) {
 	if len(letters) == 0 {
 		return 0, nil
 	}
-	file, err := appendLines(filepath.Join(w.opts.Directory, deadLetterName))
+	file, err := openForAppend(filepath.Join(w.opts.Directory, deadLetterName))
 	if err != nil {
 		return len(letters), err
 	}
@@ -46,22 +46,22 @@ func (w *Writer) putLetters(letters []json.RawMessage) (dropped int, err error) 
 	return dropped, file.file.Close()
 }
 
-// letter is a dead letter that waits until its item is settled.
-type letter struct {
+// pendingLetter is a dead letter that is written once its item is settled.
+type pendingLetter struct {
 	item   string
 	reason warehouse.Reason
 	detail string
-	line   json.RawMessage // nil if the row can't be written
+	line   json.RawMessage // nil if the row can't be encoded
 }
 
-func (w *Writer) letterOf(row *methodspan.Row, reason warehouse.Reason, detail string) letter {
-	l := letter{item: row.BatchID, reason: reason, detail: detail}
+func (w *Writer) newLetter(row *methodspan.Row, reason warehouse.Reason, detail string) pendingLetter {
+	l := pendingLetter{item: row.BatchID, reason: reason, detail: detail}
 	l.line, _ = json.Marshal(&DeadLetter{Time: w.now().UTC(), Reason: string(reason), Detail: cutText(detail, maxDetail), Row: row})
 	return l
 }
 
-// linesOf are the letters that can be written.
-func linesOf(letters []letter) (lines []json.RawMessage) {
+// encodedLetters returns the lines of the letters that can be encoded.
+func encodedLetters(letters []pendingLetter) (lines []json.RawMessage) {
 	for _, l := range letters {
 		if l.line != nil {
 			lines = append(lines, l.line)
@@ -70,9 +70,9 @@ func linesOf(letters []letter) (lines []json.RawMessage) {
 	return lines
 }
 
-// bury keeps rows that are never stored, once nothing sends their items again.
-func (w *Writer) bury(lines []json.RawMessage) {
-	dropped, _ := w.putLetters(lines) // counted either way
+// keepLetters writes the dead letters of settled items, whose rows are not sent again.
+func (w *Writer) keepLetters(lines []json.RawMessage) {
+	dropped, _ := w.appendLetters(lines) // an error is included in the count
 	w.dropped.Add(int64(dropped))
 	w.kept.Add(int64(len(lines) - dropped))
 }

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// deliveryAttempts is how often a request is sent, at once or after short
-	// pauses, before the write fails and the exporter waits longer.
+	// deliveryAttempts is how often a request is sent, without or with short pauses, before the
+	// write fails. The exporter then waits longer.
 	deliveryAttempts = 4
-	// quotaPause bounds the wait that the service may wish for.
+	// quotaPause bounds the pause that the service may ask for.
 	quotaPause = 30 * time.Second
 )
 
-// deliver sends a request whose intent is on disk until its outcome is known. If
-// that can't be found out now, the request becomes pending; else an error means
-// that it is not stored. sent tells that an earlier attempt was left open.
+// deliver sends a request, whose intent is on disk, until its outcome is known. If the outcome
+// stays unknown the request becomes pending; any other error means that the request is not stored.
+// sent reports that an earlier attempt had an unknown outcome.
 func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool, t *writeResult) error {
 	var a answer
 	for n := range deliveryAttempts {
@@ -36,44 +36,44 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 				break
 			}
 		}
-		a = w.attempt(ctx, r, in)
+		a = w.sendOnce(ctx, r, in)
 		switch a.verdict {
-		case stored:
-			w.delivered(r, in, t)
+		case verdictStored:
+			w.recordStored(r, in, t)
 			return nil
-		case unsure, unreached:
-			sent = sent || a.verdict == unsure
+		case verdictUnknown, verdictNotSent:
+			sent = sent || a.verdict == verdictUnknown
 			w.disconnect()
 			continue
-		case badRows:
-			left, err := w.setAside(r, a.rows)
+		case verdictBadRows:
+			left, err := w.withoutRefusedRows(r, a.rows)
 			w.journal.end(in, false)
 			if err != nil {
 				return err
 			}
-			return w.store(ctx, left, t)
-		case lost, unusable:
-			return w.moved(ctx, r, in, sent, a, t)
+			return w.storeRequest(ctx, left, t)
+		case verdictStreamLost, verdictStreamUnusable:
+			return w.endStream(ctx, r, in, sent, a, t)
 		}
 		break
 	}
 	if sent {
-		return w.moved(ctx, r, in, sent, a, t)
+		return w.endStream(ctx, r, in, sent, a, t)
 	}
-	if a.verdict == quota && a.after > 0 {
-		pause(ctx, min(a.after, quotaPause))
+	if a.verdict == verdictQuota && a.retryAfter > 0 {
+		pause(ctx, min(a.retryAfter, quotaPause))
 	}
 	w.journal.end(in, false)
-	return w.refusal(a)
+	return w.deliveryError(a)
 }
 
-// refusal is the error of a request that is not stored.
-func (w *Writer) refusal(a answer) error {
+// deliveryError returns the error of a request that is not stored.
+func (w *Writer) deliveryError(a answer) error {
 	e := w.fail("append rows", nil, a.err)
 	switch {
-	case a.verdict == unseen:
+	case a.verdict == verdictColumnsUnseen:
 		e.Hint = "columns were added to the table; streams see them after some minutes"
-	case a.verdict == quota:
+	case a.verdict == verdictQuota:
 		e.Hint = "a quota of the project is used up; rows wait"
 	case status.Code(a.err) == codes.PermissionDenied:
 		e.Hint = "the account needs the permission bigquery.tables.updateData on the table"
@@ -81,25 +81,25 @@ func (w *Writer) refusal(a answer) error {
 	return e
 }
 
-// again sends a request, or what is left of one, as a new intent.
-func (w *Writer) again(ctx context.Context, r *request, t *writeResult) error {
+// storeAsNewIntent writes an intent for the request and delivers it.
+func (w *Writer) storeAsNewIntent(ctx context.Context, r *request, t *writeResult) error {
 	if err := w.ensureStream(ctx); err != nil {
 		return err
 	}
-	in := w.intentOf(r)
+	in := w.newIntent(r)
 	if err := w.journal.begin(in); err != nil {
 		return w.fail("write the journal", nil, err)
 	}
 	return w.deliver(ctx, r, in, false, t)
 }
 
-// attempt sends the request once.
-func (w *Writer) attempt(ctx context.Context, r *request, in *intent) answer {
+// sendOnce sends the request once, on a new connection if need be.
+func (w *Writer) sendOnce(ctx context.Context, r *request, in *intent) answer {
 	if w.conn == nil || w.conn.stream != in.Stream {
 		w.disconnect()
 		c, err := connect(ctx, w.channel, in.Stream)
 		if err != nil {
-			return answer{verdict: unreached, err: err}
+			return answer{verdict: verdictNotSent, err: err}
 		}
 		w.conn = c
 	}
@@ -117,18 +117,18 @@ func (w *Writer) disconnect() {
 	}
 }
 
-func (w *Writer) delivered(r *request, in *intent, t *writeResult) {
+func (w *Writer) recordStored(r *request, in *intent, t *writeResult) {
 	if in.Stream == w.stream {
 		w.offset = in.Offset + int64(in.Rows)
 	}
 	t.res.Rows += len(r.ends)
 	t.res.Bytes += int64(len(r.rows))
-	w.finish(r, in, t)
+	w.finishRequest(r, in, t)
 }
 
-// moved ends the stream for good if the service has not done so. How many rows it
-// holds then says whether the request is among them.
-func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a answer, t *writeResult) error {
+// endStream finalizes the stream of a request. The final row count of the stream shows whether the
+// request is stored.
+func (w *Writer) endStream(ctx context.Context, r *request, in *intent, sent bool, a answer, t *writeResult) error {
 	w.disconnect()
 	n, known, err := w.finalize(ctx, in.Stream)
 	switch {
@@ -137,45 +137,45 @@ func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a
 		return w.fail("ask how far a stream got", nil, errors.Join(a.err, err))
 	case err != nil:
 		w.journal.end(in, false)
-		if !slices.Contains(openCodes, status.Code(err)) {
-			w.stream = "" // nothing is open on it, so it is of no use to know its end
+		if !slices.Contains(unknownOutcomeCodes, status.Code(err)) {
+			w.stream = "" // no request on it is open, so its end need not be known
 		}
 		a.err = errors.Join(a.err, fmt.Errorf("ask how far a stream got: %w", err))
-		return w.refusal(a)
+		return w.deliveryError(a)
 	}
 	w.stream = ""
 	if known && n >= in.Offset+int64(in.Rows) {
-		w.delivered(r, in, t)
+		w.recordStored(r, in, t)
 		return nil
 	}
 	if !known && sent {
-		// Sent again, the rows might count twice; they are a named loss instead.
+		// Sending the rows again could store them twice, so they are counted as unknown.
 		w.unknown.Add(int64(in.Rows))
-		w.finish(r, in, t)
+		w.finishRequest(r, in, t)
 		return nil
 	}
 	w.journal.end(in, false)
-	if a.verdict != lost {
-		return w.refusal(a)
+	if a.verdict != verdictStreamLost {
+		return w.deliveryError(a)
 	}
-	return w.again(ctx, r, t)
+	return w.storeAsNewIntent(ctx, r, t)
 }
 
-// finalize closes a stream for ever and tells how many rows it holds; known is
-// false if the service will never tell.
+// finalize closes a stream for good and returns its number of rows. known is false if the service
+// will never report it.
 func (w *Writer) finalize(ctx context.Context, stream string) (rows int64, known bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.opts.answerWithin)
 	defer cancel()
-	resp, err := w.client.FinalizeWriteStream(routed(ctx, "name", stream), &storagepb.FinalizeWriteStreamRequest{Name: stream})
+	resp, err := w.client.FinalizeWriteStream(withRoutingHeader(ctx, "name", stream), &storagepb.FinalizeWriteStreamRequest{Name: stream})
 	switch status.Code(err) {
-	case codes.NotFound, codes.InvalidArgument, codes.FailedPrecondition: // it says no for good
+	case codes.NotFound, codes.InvalidArgument, codes.FailedPrecondition: // it will never answer otherwise
 		return 0, false, nil
 	}
 	return resp.GetRowCount(), err == nil, err
 }
 
-// ensureStream makes a committed stream: what is appended to it is in the table
-// at once.
+// ensureStream creates a committed stream if there is none: rows appended to it are in the table at
+// once.
 func (w *Writer) ensureStream(ctx context.Context) error {
 	if w.stream != "" {
 		return nil
@@ -184,8 +184,8 @@ func (w *Writer) ensureStream(ctx context.Context) error {
 	defer cancel()
 	stream, err := w.createStream(ctx)
 	switch status.Code(err) {
-	case codes.NotFound, codes.PermissionDenied: // of a table that is gone it says either
-		if again := w.opts.remake(ctx, w.restAPI); again != nil {
+	case codes.NotFound, codes.PermissionDenied: // the service returns either if the table is gone
+		if again := w.opts.recreateTable(ctx, w.restAPI); again != nil {
 			return w.fail("create a write stream", nil, fmt.Errorf("%w; %w", err, again))
 		}
 		stream, err = w.createStream(ctx)
@@ -199,14 +199,15 @@ func (w *Writer) ensureStream(ctx context.Context) error {
 
 func (w *Writer) createStream(ctx context.Context) (string, error) {
 	parent := tablePath(w.opts.Dataset)
-	s, err := w.client.CreateWriteStream(routed(ctx, "parent", parent), &storagepb.CreateWriteStreamRequest{
+	s, err := w.client.CreateWriteStream(withRoutingHeader(ctx, "parent", parent), &storagepb.CreateWriteStreamRequest{
 		Parent: parent, WriteStream: &storagepb.WriteStream{Type: storagepb.WriteStream_COMMITTED},
 	})
 	return s.GetName(), err
 }
 
-// setAside takes the rows out that the service refused; they become dead letters.
-func (w *Writer) setAside(r *request, rows []*storagepb.RowError) (*request, error) {
+// withoutRefusedRows returns the request without the rows that the service refused. Those become
+// dead letters.
+func (w *Writer) withoutRefusedRows(r *request, rows []*storagepb.RowError) (*request, error) {
 	byPlace := map[int]*storagepb.RowError{}
 	for _, e := range rows {
 		if i := int(e.GetIndex()); i >= 0 && i < len(r.ends) {
@@ -217,18 +218,18 @@ func (w *Writer) setAside(r *request, rows []*storagepb.RowError) (*request, err
 		return nil, w.fail("append rows", nil, fmt.Errorf("the service refused rows that were not sent, %d of them", len(rows)))
 	}
 	places := slices.Sorted(maps.Keys(byPlace))
-	left := r.without(places)
+	left := r.withoutRows(places)
 	for _, i := range places {
-		left.letters = append(left.letters, w.letterOf(r.refs[i], Invalid, byPlace[i].GetMessage()))
+		left.letters = append(left.letters, w.newLetter(r.refs[i], Invalid, byPlace[i].GetMessage()))
 	}
 	return left, nil
 }
 
-func (w *Writer) tooLarge(row *methodspan.Row) letter {
-	return w.letterOf(row, TooLarge, "the row does not fit into a request")
+func (w *Writer) tooLargeLetter(row *methodspan.Row) pendingLetter {
+	return w.newLetter(row, TooLarge, "the row does not fit into a request")
 }
 
-// pause waits for about d; false if the context ends first.
+// pause waits between d/2 and d. It returns false if the context ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d/2 + rand.N(d/2+1))
 	defer timer.Stop()

@@ -1,12 +1,11 @@
-// Package bigquery stores rows in a table of BigQuery and asks questions there.
+// Package bigquery stores rows in a table of BigQuery and runs queries on it.
 //
-// Its invariant: what Write has acknowledged is in the table exactly once, and a
-// row that is not has been counted by name. Every request goes to an offset of a
-// stream that only this writer appends to, and which request goes to which offset
-// is on disk before it is sent. So it can be sent again, and after a crash the
-// service is asked how far it got.
+// Its invariant: every row that Write has acknowledged is in the table exactly once, and every
+// other row is counted by its reason. Each request is sent to an offset of a stream that only this
+// writer appends to. The request's stream and offset are on disk before it is sent, so the request
+// can be sent again. After a crash the service reports how many rows the stream holds.
 //
-// It speaks to the services' own interfaces: the Storage Write API over gRPC with
-// rows encoded here, and REST. It does not queue, fold or retry for long; the
-// exporter does.
+// The package uses the services' own interfaces: the Storage Write API over gRPC, with rows encoded
+// here, and REST. It does not queue or aggregate rows, and it retries only for a short time; the
+// exporter does the rest.
 package bigquery

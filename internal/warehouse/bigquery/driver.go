@@ -8,12 +8,11 @@ import (
 	"io"
 )
 
-// Connector opens the dataset for database/sql: queries with named arguments, and
-// nothing else.
+// Connector returns a database/sql connector for the dataset. It supports only queries with named
+// arguments.
 func (q *Querier) Connector() driver.Connector { return connector{q} }
 
-// ArgumentName is the name under which a statement's name travels with its
-// arguments.
+// ArgumentName is the argument that carries the statement's name for messages.
 const ArgumentName = "corehour_statement"
 
 type connector struct{ querier *Querier }
@@ -23,7 +22,7 @@ func (c connector) Driver() driver.Driver                        { return noDriv
 
 type noDriver struct{}
 
-var errOnlyQueries = errors.New("BigQuery is only asked, by queries")
+var errOnlyQueries = errors.New("only queries are supported on BigQuery")
 
 func (noDriver) Open(string) (driver.Conn, error) { return nil, errOnlyQueries }
 
@@ -33,7 +32,7 @@ func (conn) Prepare(string) (driver.Stmt, error) { return nil, errOnlyQueries }
 func (conn) Begin() (driver.Tx, error)           { return nil, errOnlyQueries }
 func (conn) Close() error                        { return nil }
 
-// CheckNamedValue lets all values pass: arguments knows them.
+// CheckNamedValue accepts every value; namedArguments rejects unsupported types.
 func (conn) CheckNamedValue(*driver.NamedValue) error { return nil }
 
 // QueryContext runs a query.
@@ -56,7 +55,7 @@ func (c conn) QueryContext(ctx context.Context, text string, args []driver.Named
 
 type rows struct {
 	answer *Answer
-	ctx    context.Context //nolint:containedctx // database/sql gives Next none
+	ctx    context.Context //nolint:containedctx
 }
 
 func (r *rows) Columns() []string {
@@ -67,7 +66,7 @@ func (r *rows) Columns() []string {
 	return names
 }
 
-// ColumnTypeDatabaseTypeName is the type in the words of BigQuery's SQL.
+// ColumnTypeDatabaseTypeName returns the type by its name in GoogleSQL.
 func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	f := r.answer.Fields[i]
 	if f.Mode == "REPEATED" {

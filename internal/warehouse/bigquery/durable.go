@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// syncFile waits until a file is on disk. Tests do not.
+// syncFile waits until a file is on disk. Tests replace it to avoid the wait.
 var syncFile = (*os.File).Sync
 
-// replaceDurably replaces a file: readers see the old contents or the new ones.
+// replaceDurably replaces a file in one step: readers see the old contents or the new ones.
 func replaceDurably(path string, data []byte) error {
 	if err := createDurably(path+tmpSuffix, data); err != nil {
 		return err
@@ -22,7 +22,7 @@ func replaceDurably(path string, data []byte) error {
 
 const tmpSuffix = ".tmp"
 
-// createDurably writes a file; its name may be lost in a crash.
+// createDurably writes a file to disk. A crash may still lose its name: see syncDirectory.
 func createDurably(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

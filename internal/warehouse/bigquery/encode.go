@@ -12,21 +12,20 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// rowTag stands before every row in the rows of a request.
+// rowTag is the tag in front of every row in the rows of a request.
 const rowTag = 1<<3 | byte(protowire.BytesType)
 
-// encoder writes rows in the wire format of protocol buffers, one behind the
-// other as the elements of a request's list of rows. A generic encoder that goes
-// by the descriptor takes many times as long.
+// encoder writes rows in the wire format of protocol buffers, each as an element of the request's
+// list of rows. An encoder driven by the descriptor takes many times as long.
 type encoder struct {
-	last    *methodspan.Resource // whose bytes are kept:
+	last    *methodspan.Resource // resource that is encoded in process
 	process []byte
 	scratch []byte
 }
 
 // appendRow appends one element: tag, length, row.
 func (e *encoder) appendRow(dst []byte, r *methodspan.Row) []byte {
-	dst = append(dst, rowTag, 0, 0) // most rows have a length of two bytes
+	dst = append(dst, rowTag, 0, 0) // the length of most rows takes two bytes
 	start := len(dst)
 	dst = e.appendFields(dst, r)
 	n := len(dst) - start
@@ -41,7 +40,7 @@ func (e *encoder) appendRow(dst []byte, r *methodspan.Row) []byte {
 }
 
 func (e *encoder) appendFields(b []byte, r *methodspan.Row) []byte {
-	b = append(b, e.resource(r)...)
+	b = append(b, e.encodedResource(r)...)
 	b = e.appendPart(b, r, columns.OfRow)
 	if r.Process != nil {
 		b = e.appendPart(b, r, columns.OfProcess)
@@ -49,9 +48,9 @@ func (e *encoder) appendFields(b []byte, r *methodspan.Row) []byte {
 	return b
 }
 
-// resource is what all rows of a process share. They come one after the other,
-// so remembering one is enough.
-func (e *encoder) resource(r *methodspan.Row) []byte {
+// encodedResource returns the encoded columns that all rows of a process share. Rows of a process
+// follow each other, so one remembered resource is enough.
+func (e *encoder) encodedResource(r *methodspan.Row) []byte {
 	if r.Resource != e.last {
 		e.process = e.process[:0]
 		if r.Resource != nil {
@@ -62,7 +61,7 @@ func (e *encoder) resource(r *methodspan.Row) []byte {
 	return e.process
 }
 
-// appendPart appends the columns of one part of a row, nothing for those that are NULL.
+// appendPart appends the columns of one part of a row. It appends nothing for a NULL.
 func (e *encoder) appendPart(b []byte, r *methodspan.Row, part columns.Part) []byte {
 	fields, base := rowFields[part], part.In(r)
 	for i := range fields {
@@ -72,48 +71,49 @@ func (e *encoder) appendPart(b []byte, r *methodspan.Row, part columns.Part) []b
 		}
 		always := f.required || f.known != nil
 		switch f.goType {
-		case text:
-			if v := *f.text.At(base); v != "" || always {
+		case goString:
+			if v := *f.stringField.At(base); v != "" || always {
 				b = appendTag(b, f.tag)
 				b = protowire.AppendString(b, v)
 			}
-		case long:
-			if v := *f.long.At(base); v != 0 || always {
+		case goInt64:
+			if v := *f.int64Field.At(base); v != 0 || always {
 				b = appendTag(b, f.tag)
 				b = protowire.AppendVarint(b, uint64(v))
 			}
-		case double:
-			if v := *f.double.At(base); v != 0 || always {
+		case goFloat64:
+			if v := *f.float64Field.At(base); v != 0 || always {
 				b = appendTag(b, f.tag)
 				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 			}
 		default:
-			b = f.other(e, b, r)
+			b = f.encodeOther(e, b, r)
 		}
 	}
 	return b
 }
 
-// goType is the type of a field; most are of the first three, which take no call each.
+// goType is the Go type of a field. The first three kinds cover most fields and need no function
+// call.
 type goType uint8
 
 const (
-	other goType = iota
-	text
-	long
-	double
+	goOther goType = iota
+	goString
+	goInt64
+	goFloat64
 )
 
 // field encodes a column.
 type field struct {
-	goType   goType
-	tag      [2]byte // and 0, if the first is all of it
-	required bool
-	known    func(*methodspan.Row) bool
-	text     columns.Field[string]
-	long     columns.Field[int64]
-	double   columns.Field[float64]
-	other    func(e *encoder, b []byte, r *methodspan.Row) []byte
+	goType       goType
+	tag          [2]byte // the second byte is 0 if the tag has one byte
+	required     bool
+	known        func(*methodspan.Row) bool
+	stringField  columns.Field[string]
+	int64Field   columns.Field[int64]
+	float64Field columns.Field[float64]
+	encodeOther  func(e *encoder, b []byte, r *methodspan.Row) []byte
 }
 
 func appendTag(b []byte, tag [2]byte) []byte {
@@ -123,47 +123,47 @@ func appendTag(b []byte, tag [2]byte) []byte {
 	return append(b, tag[0], tag[1])
 }
 
-// rowFields encode the columns of each part of a row.
+// rowFields are the encoders of the columns, by part of a row.
 var rowFields = func() (fields [3][]field) {
 	for i := range columns.All {
 		c := &columns.All[i]
-		fields[c.Part()] = append(fields[c.Part()], fieldOf(c, protowire.Number(i+1)))
+		fields[c.Part()] = append(fields[c.Part()], newField(c, protowire.Number(i+1)))
 	}
 	return fields
 }()
 
-// fieldOf returns the encoder of a column; its number is its place in columns.All.
-func fieldOf(c *columns.Column, number protowire.Number) field {
+// newField returns the encoder of a column. number is the column's place in columns.All, from 1.
+func newField(c *columns.Column, number protowire.Number) field {
 	f := field{required: c.Required, known: c.Known()}
 	tag := func(wire protowire.Type) { protowire.AppendTag(f.tag[:0], number, wire) }
 	switch c.GoType() {
 	case reflect.TypeFor[string]():
-		f.goType, f.text = text, columns.FieldOf[string](c.Name)
+		f.goType, f.stringField = goString, columns.FieldOf[string](c.Name)
 		tag(protowire.BytesType)
 	case reflect.TypeFor[int64]():
-		f.goType, f.long = long, columns.FieldOf[int64](c.Name)
+		f.goType, f.int64Field = goInt64, columns.FieldOf[int64](c.Name)
 		tag(protowire.VarintType)
 	case reflect.TypeFor[float64]():
-		f.goType, f.double = double, columns.FieldOf[float64](c.Name)
+		f.goType, f.float64Field = goFloat64, columns.FieldOf[float64](c.Name)
 		tag(protowire.Fixed64Type)
-	case nil: // the date
-		f.other = func(_ *encoder, b []byte, r *methodspan.Row) []byte { return appendInt(b, number, int64(r.EventDay())) }
+	case nil: // event_date
+		f.encodeOther = func(_ *encoder, b []byte, r *methodspan.Row) []byte { return appendInt(b, number, int64(r.EventDay())) }
 	case reflect.TypeFor[int32]():
-		f.other = single(c, func(b []byte, v int32) []byte { return appendInt(b, number, int64(v)) })
+		f.encodeOther = encodeSingle(c, func(b []byte, v int32) []byte { return appendInt(b, number, int64(v)) })
 	case reflect.TypeFor[*float64]():
-		f.other = single(c, func(b []byte, v *float64) []byte { return appendDouble(b, number, *v) })
+		f.encodeOther = encodeSingle(c, func(b []byte, v *float64) []byte { return appendDouble(b, number, *v) })
 	case reflect.TypeFor[bool]():
-		f.other = single(c, func(b []byte, v bool) []byte { return appendInt(b, number, int64(protowire.EncodeBool(v))) })
+		f.encodeOther = encodeSingle(c, func(b []byte, v bool) []byte { return appendInt(b, number, int64(protowire.EncodeBool(v))) })
 	case reflect.TypeFor[[16]byte]():
-		f.other = single(c, func(b []byte, v [16]byte) []byte { return appendBytes(b, number, v[:]) })
+		f.encodeOther = encodeSingle(c, func(b []byte, v [16]byte) []byte { return appendBytes(b, number, v[:]) })
 	case reflect.TypeFor[[8]byte]():
-		f.other = single(c, func(b []byte, v [8]byte) []byte { return appendBytes(b, number, v[:]) })
+		f.encodeOther = encodeSingle(c, func(b []byte, v [8]byte) []byte { return appendBytes(b, number, v[:]) })
 	case reflect.TypeFor[methodspan.Histogram]():
-		f.other = list[methodspan.Histogram](c, number, func(b []byte, bin methodspan.Bin) []byte {
+		f.encodeOther = encodeList[methodspan.Histogram](c, number, func(b []byte, bin methodspan.Bin) []byte {
 			return appendDouble(appendInt(b, 1, int64(bin.Bin)), 2, bin.N)
 		})
 	case reflect.TypeFor[[]methodspan.Stat]():
-		f.other = list[[]methodspan.Stat](c, number, func(b []byte, s methodspan.Stat) []byte {
+		f.encodeOther = encodeList[[]methodspan.Stat](c, number, func(b []byte, s methodspan.Stat) []byte {
 			return appendDouble(appendBytes(b, 1, []byte(s.Name)), 2, s.Value)
 		})
 	default:
@@ -172,7 +172,8 @@ func fieldOf(c *columns.Column, number protowire.Number) field {
 	return f
 }
 
-func single[T comparable](c *columns.Column, appendValue func([]byte, T) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
+// encodeSingle returns the encoder of a column with one value.
+func encodeSingle[T comparable](c *columns.Column, appendValue func([]byte, T) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
 	field, part, always := columns.FieldOf[T](c.Name), c.Part(), c.Required || c.Known() != nil
 	return func(_ *encoder, b []byte, r *methodspan.Row) []byte {
 		v := *field.At(part.In(r))
@@ -184,8 +185,9 @@ func single[T comparable](c *columns.Column, appendValue func([]byte, T) []byte)
 	}
 }
 
-// list encodes lists; an empty one is NULL. The fields of its elements are numbered by their place.
-func list[T ~[]E, E any](c *columns.Column, number protowire.Number, appendElement func([]byte, E) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
+// encodeList returns the encoder of a column with a list. An empty list is NULL. Fields of an
+// element are numbered by their order.
+func encodeList[T ~[]E, E any](c *columns.Column, number protowire.Number, appendElement func([]byte, E) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
 	field, part := columns.FieldOf[T](c.Name), c.Part()
 	return func(e *encoder, b []byte, r *methodspan.Row) []byte {
 		for _, element := range *field.At(part.In(r)) {

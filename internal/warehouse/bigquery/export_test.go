@@ -11,10 +11,10 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// synced is how much of a file a crash of the machine leaves, by its path.
+// synced maps the path of a file to its size at its last sync, which a crash of the machine leaves.
 var synced sync.Map
 
-// Tests do not wait for the disk; they note what would be on it.
+// Tests do not wait for the disk. They record the size of a file that would be on it.
 func init() {
 	syncFile = func(f *os.File) error {
 		info, err := f.Stat()
@@ -28,11 +28,10 @@ func init() {
 	}
 }
 
-// afterSync is called for every file that is on disk.
+// afterSync, if not nil, is called after each sync of a file.
 var afterSync func(*os.File)
 
-// FillAfterIntent makes the disk full for the journal once the next intent is in it,
-// until the function that it gives is called.
+// FillAfterIntent makes writes to the journal fail after the next intent, until mend is called.
 func (w *Writer) FillAfterIntent() (mend func() error) {
 	afterSync = func(f *os.File) {
 		if f == w.journal.file {
@@ -48,52 +47,51 @@ func (w *Writer) FillAfterIntent() (mend func() error) {
 	}
 }
 
-// FillDisk makes the disk full for the journal, until the function that it gives is
-// called.
+// FillDisk makes writes to the journal fail until mend is called.
 func (l *Loader) FillDisk() (mend func() error) {
-	path := l.book.file.Name()
-	_ = l.book.file.Close()
+	path := l.journal.file.Name()
+	_ = l.journal.file.Close()
 	return func() (err error) {
-		l.book.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		l.journal.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		return err
 	}
 }
 
-// Compact does what a Write does now and then.
+// Compact compacts the journal, as a Write sometimes does.
 func (l *Loader) Compact() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.book.compact()
+	return l.journal.compact()
 }
 
-// Small makes the bounds of a writer small, for tests.
+// Small sets small bounds for tests.
 func (o *Options) Small(requestBytes int, answerWithin time.Duration) {
 	o.requestBytes, o.answerWithin, o.firstPause = requestBytes, answerWithin, time.Microsecond
 }
 
-// Within bounds each request, and returns the bound before.
+// Within sets the time limit of a request and returns the earlier one.
 func (q *Querier) Within(d time.Duration) (before time.Duration) {
 	before, q.rest.client.Timeout = q.rest.client.Timeout, d
 	return before
 }
 
-// Abandon lets go of everything as a crash does: nothing is finished.
+// Abandon releases everything without finishing it, like a crash.
 func (w *Writer) Abandon() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.release()
 }
 
-// NewEncoder is for the benchmark.
+// NewEncoder returns an encoder for the benchmark.
 func NewEncoder() *encoder { return &encoder{} }
 
-// AppendRow is for the benchmark.
+// AppendRow exposes appendRow to the benchmark.
 func (e *encoder) AppendRow(dst []byte, r *methodspan.Row) []byte { return e.appendRow(dst, r) }
 
-// Row is the fields of one row alone.
+// Row returns the encoded fields of one row.
 func (e *encoder) Row(r *methodspan.Row) []byte { return e.appendFields(nil, r) }
 
-// Descriptor is the rows' descriptor with the names of nested types resolved.
+// Descriptor returns the descriptor of rows with the names of nested types resolved.
 func Descriptor() *descriptorpb.DescriptorProto {
 	d := proto.CloneOf(descriptor())
 	for _, f := range d.GetField() {
@@ -104,43 +102,43 @@ func Descriptor() *descriptorpb.DescriptorProto {
 	return d
 }
 
-// ByHand leaves it to the test to make rounds; step is given what was just done.
+// ByHand leaves rounds to the test. step is called after each step with its name.
 func (o *LoadOptions) ByHand(step func(what string)) {
 	o.byHand, o.step = true, step
 	o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond
 }
 
-// FreeIs says in the place of the file system what it has left.
+// FreeIs replaces the free space of the file system by free.
 func (o *LoadOptions) FreeIs(free func() int64) {
 	o.free = func(string) (int64, bool) { return free(), true }
 }
 
-// Quick makes the pauses short.
+// Quick shortens the pauses.
 func (o *LoadOptions) Quick() { o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond }
 
-// Abandon lets go of everything as a crash does. Of what was not made durable the
-// journal loses all behind the first keep bytes.
+// Abandon releases everything like a crash. The journal keeps its synced bytes and keep(n) of the n
+// bytes behind them.
 func (l *Loader) Abandon(keep func(unsynced int64) int64) error {
 	l.stop()
 	l.running.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.book == nil || l.book.file == nil {
+	if l.journal == nil || l.journal.file == nil {
 		return nil
 	}
-	path, durable := l.book.file.Name(), int64(0)
+	path, durable := l.journal.file.Name(), int64(0)
 	if size, ok := synced.Load(path); ok {
-		durable = min(size.(int64), l.book.size)
+		durable = min(size.(int64), l.journal.size)
 	}
-	at := durable + keep(l.book.size-durable)
-	if at < l.book.size {
-		if err := l.book.file.Truncate(at); err != nil {
+	at := durable + keep(l.journal.size-durable)
+	if at < l.journal.size {
+		if err := l.journal.file.Truncate(at); err != nil {
 			return err
 		}
 	}
-	synced.Store(path, at) // what is left is what the disk held
+	synced.Store(path, at) // the rest is on disk now
 	return l.release()
 }
 
-// CloseAtOnce makes Close leave the spool as it is.
+// CloseAtOnce makes Close leave the spool unchanged.
 func (o *LoadOptions) CloseAtOnce() { o.closeWithin = time.Nanosecond }

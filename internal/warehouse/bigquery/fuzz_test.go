@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Whatever is left of a journal, a start reads it or says why not.
+// A start reads any remains of a journal or returns an error, and can read its own compacted state.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"at":"2026-03-10T12:00:00Z","stream":"s","offset":0,"rows":2,"items":["a-1"]}`+"\n"+`{"seq":1,"done":true}`+"\n"), []byte(`{"seq":0}`))
 	f.Add([]byte(`{"seq":3,"stream":"s","offset":5,"rows":2,"part":"a-2","stored":7}`+"\n"+`{"seq":`), []byte(`{"seq":2,"parts":{"a-2":5},"pages":[{"last":"2026-03-10T12:00:00Z","ids":{"a-":"1-5"}}]}`))
@@ -37,17 +37,17 @@ func FuzzJournal(f *testing.F) {
 			t.Fatal(err)
 		}
 		if k, err := openJournal(dir, again); err != nil {
-			t.Errorf("what was written can't be read: %v", err)
+			t.Errorf("the compacted journal can't be read: %v", err)
 		} else {
-			if k.seq != j.seq || len(k.parts) != len(j.parts) {
-				t.Errorf("read %d and %d parts, want %d and %d", k.seq, len(k.parts), j.seq, len(j.parts))
+			if k.seq != j.seq || len(k.partial) != len(j.partial) {
+				t.Errorf("read %d and %d parts, want %d and %d", k.seq, len(k.partial), j.seq, len(j.partial))
 			}
 			k.file.Close()
 		}
 	})
 }
 
-// Whatever a service answers is a value or an error.
+// Any answer of a service is converted to a value or an error.
 func FuzzValue(f *testing.F) {
 	f.Add(`"5"`, "INTEGER", "")
 	f.Add(`[{"v":{"f":[{"v":"a"},{"v":"1.5"}]}}]`, "RECORD", "REPEATED")

@@ -1,6 +1,6 @@
 package bigquery
 
-// Job is a job as the REST interface has it, as far as it matters.
+// Job is a job of the REST API, with the fields used here.
 type Job struct {
 	Reference     JobReference     `json:"jobReference"`
 	Configuration JobConfiguration `json:"configuration"`
@@ -14,14 +14,14 @@ type JobList struct {
 	NextPageToken string `json:"nextPageToken,omitempty"`
 }
 
-// JobReference names a job.
+// JobReference identifies a job.
 type JobReference struct {
 	ProjectID string `json:"projectId"`
 	JobID     string `json:"jobId,omitempty"`
 	Location  string `json:"location,omitempty"`
 }
 
-// JobConfiguration is what a job is to do.
+// JobConfiguration is the task of a job.
 type JobConfiguration struct {
 	DryRun bool              `json:"dryRun,omitempty"`
 	Query  *QueryConfig      `json:"query,omitempty"`
@@ -39,7 +39,7 @@ type QueryConfig struct {
 	Parameters         []NamedArgument `json:"queryParameters,omitempty"`
 }
 
-// LoadConfig is files to load into a table.
+// LoadConfig lists files to load into a table.
 type LoadConfig struct {
 	SourceURIs        []string        `json:"sourceUris"`
 	SourceFormat      string          `json:"sourceFormat"`
@@ -49,30 +49,30 @@ type LoadConfig struct {
 	ParquetOptions    *ParquetOptions `json:"parquetOptions,omitempty"`
 }
 
-// ParquetOptions say how files of this format are understood.
+// ParquetOptions configures how Parquet files are read.
 type ParquetOptions struct {
 	EnableListInference bool `json:"enableListInference"`
 }
 
-// DatasetRef names a dataset.
+// DatasetRef identifies a dataset.
 type DatasetRef struct {
 	ProjectID string `json:"projectId"`
 	DatasetID string `json:"datasetId"`
 }
 
-// JobStatus is how far a job got.
+// JobStatus is the progress of a job.
 type JobStatus struct {
 	State       string    `json:"state"` // PENDING, RUNNING, DONE
 	ErrorResult *JobError `json:"errorResult,omitempty"`
 }
 
-// JobError is why a job failed.
+// JobError is the reason why a job failed.
 type JobError struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// JobStatistics are what a job read or wrote. Times are milliseconds since 1970.
+// JobStatistics are the figures of a job. Times are in milliseconds since 1970.
 type JobStatistics struct {
 	CreationTime        string           `json:"creationTime,omitempty"`
 	EndTime             string           `json:"endTime,omitempty"`
@@ -81,12 +81,12 @@ type JobStatistics struct {
 	Load                *LoadStatistics  `json:"load,omitempty"`
 }
 
-// LoadStatistics are those of a load job.
+// LoadStatistics are the figures of a load job.
 type LoadStatistics struct {
 	OutputRows string `json:"outputRows,omitempty"`
 }
 
-// QueryStatistics are those of a query.
+// QueryStatistics are the figures of a query job.
 type QueryStatistics struct {
 	StatementType string `json:"statementType"`
 }
@@ -100,7 +100,7 @@ type Results struct {
 	Reference   JobReference `json:"jobReference"`
 }
 
-// ResultRow is one row: its values are texts, or lists of them, or rows.
+// ResultRow is one row. Its values are strings, lists of values, or rows.
 type ResultRow struct {
 	F []ResultValue `json:"f"`
 }
@@ -110,14 +110,14 @@ type ResultValue struct {
 	V any `json:"v"`
 }
 
-// NamedArgument is the value of a parameter.
+// NamedArgument is a query parameter with its name.
 type NamedArgument struct {
 	Name  string   `json:"name"`
 	Type  ArgType  `json:"parameterType"`
 	Value ArgValue `json:"parameterValue"`
 }
 
-// ArgType is a parameter's type.
+// ArgType is the type of a query parameter.
 type ArgType struct {
 	Type        string     `json:"type"`
 	ArrayType   *ArgType   `json:"arrayType,omitempty"`
@@ -130,7 +130,7 @@ type ArgField struct {
 	Type ArgType `json:"type"`
 }
 
-// ArgValue is a value; without any of these it is NULL.
+// ArgValue is the value of a query parameter. With no field set it is NULL.
 type ArgValue struct {
 	Value        *string             `json:"value,omitempty"`
 	ArrayValues  []ArgValue          `json:"arrayValues,omitempty"`

@@ -16,13 +16,12 @@ import (
 const (
 	stateName   = "state.json"
 	journalName = "journal.jsonl"
-	// journalBytes is how long the journal gets before the state is rewritten.
+	// journalBytes is the journal's size at which the state is rewritten and the journal truncated.
 	journalBytes = 1 << 20
 )
 
-// intent is what is about to be stored: written, and on disk, before the request
-// is sent. Where a crash leaves the last one open, the service says how many rows
-// the stream holds.
+// intent describes a request. It is on disk before the request is sent. If a crash leaves its
+// outcome unknown, the stream's row count shows whether the request is stored.
 type intent struct {
 	Seq    int64     `json:"seq"`
 	At     time.Time `json:"at"`
@@ -31,61 +30,61 @@ type intent struct {
 	Rows   int       `json:"rows"`
 	Items  []string  `json:"items,omitempty"`
 	Part   string    `json:"part,omitempty"`
-	Stored int       `json:"stored,omitempty"` // rows of Part that are stored then
-	// Refused are those of them that are refused instead.
+	Stored int       `json:"stored,omitempty"` // rows of Part that are stored after this request
+	// Refused is how many of the Stored rows the service refused.
 	Refused int `json:"refused,omitempty"`
-	// Letters are of rows of these items that were refused.
+	// Letters are the dead letters of Items and Part.
 	Letters []json.RawMessage `json:"letters,omitempty"`
 }
 
-// outcome closes an intent.
-type itemOutcome struct {
+// intentOutcome records whether the request of an intent is stored.
+type intentOutcome struct {
 	Seq  int64 `json:"seq"`
 	Done *bool `json:"done"`
 }
 
-// state is what the journal has come to.
-type state struct {
-	Seq   int64            `json:"seq"` // of the last intent in it
-	Parts map[string]part  `json:"unfinished,omitempty"`
-	Pages []warehouse.Page `json:"pages,omitempty"`
+// journalState is the result of all journal lines up to Seq.
+type journalState struct {
+	Seq     int64                  `json:"seq"` // of the last intent included
+	Partial map[string]partialItem `json:"unfinished,omitempty"`
+	Pages   []warehouse.Page       `json:"pages,omitempty"`
 }
 
-// part is the rows stored of an item that is not complete, those of them that are refused
-// instead, and when the last were.
-type part struct {
+// partialItem counts the stored rows of an incomplete item. Refused of them were refused; At is the
+// time of the last request.
+type partialItem struct {
 	Rows    int       `json:"rows"`
 	Refused int       `json:"refused,omitempty"`
 	At      time.Time `json:"at"`
 }
 
-// journal keeps on disk which items are stored, and which request is on its way.
+// journal records on disk which items are stored and which request is in flight.
 type journal struct {
-	lines
-	dir    string
-	seq    int64
-	intake *warehouse.Intake
-	parts  map[string]part // of items that are not complete
-	open   *intent         // whose outcome is not known; only after a start
-	owed   *itemOutcome    // it could not be written
+	lineFile
+	dir        string
+	seq        int64
+	intake     *warehouse.Intake
+	partial    map[string]partialItem // by item id
+	openIntent *intent                // intent of unknown outcome, found at a start
+	unwritten  *intentOutcome         // outcome that could not be written yet
 }
 
-// openJournal reads what the last run left.
+// openJournal reads the state and the journal of the last run.
 func openJournal(dir string, intake *warehouse.Intake) (*journal, error) {
-	j := &journal{dir: dir, intake: intake, parts: map[string]part{}}
-	var s state
+	j := &journal{dir: dir, intake: intake, partial: map[string]partialItem{}}
+	var s journalState
 	err := readState(dir, stateName, &s, &s.Pages, intake)
 	if err != nil {
 		return nil, err
 	}
 	j.seq = s.Seq
-	maps.Copy(j.parts, s.Parts)
-	j.lines, err = openLines(filepath.Join(dir, journalName), j.replay)
+	maps.Copy(j.partial, s.Partial)
+	j.lineFile, err = openLineFile(filepath.Join(dir, journalName), j.replay)
 	return j, err
 }
 
-// readState reads what a journal has come to, if anything, and has the intake remember the
-// pages in it.
+// readState reads a state file into state and adds its pages to the intake. A missing file is no
+// error.
 func readState(dir, name string, state any, pages *[]warehouse.Page, intake *warehouse.Intake) error {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,48 +104,48 @@ func readState(dir, name string, state any, pages *[]warehouse.Page, intake *war
 	return nil
 }
 
-// replay takes over a line behind the state. One that is damaged was never acted
-// upon.
+// replay applies one line that was written after the state. It skips a damaged line: no request was
+// sent after it.
 func (j *journal) replay(line []byte) {
-	var end itemOutcome
+	var end intentOutcome
 	if err := json.Unmarshal(line, &end); err != nil {
 		return
 	}
-	if end.Seq <= j.seq && (j.open == nil || end.Seq != j.open.Seq) {
-		return // in the state already
+	if end.Seq <= j.seq && (j.openIntent == nil || end.Seq != j.openIntent.Seq) {
+		return // included in the state
 	}
 	if end.Done == nil {
 		next := &intent{}
 		if err := json.Unmarshal(line, next); err != nil {
 			return
 		}
-		j.seq, j.open = next.Seq, next
+		j.seq, j.openIntent = next.Seq, next
 		return
 	}
-	if j.open != nil && *end.Done {
-		j.apply(j.open)
+	if j.openIntent != nil && *end.Done {
+		j.apply(j.openIntent)
 	}
-	j.open = nil
+	j.openIntent = nil
 }
 
-// apply notes that what was intended is stored. Parts of items that never came again
-// are forgotten when the id of an item would be.
+// apply records that the request of in is stored. It forgets incomplete items that are older than
+// the ids that the intake remembers.
 func (j *journal) apply(in *intent) {
 	for _, id := range in.Items {
-		delete(j.parts, id)
+		delete(j.partial, id)
 	}
 	if in.Part != "" {
-		j.parts[in.Part] = part{in.Stored, in.Refused, in.At}
+		j.partial[in.Part] = partialItem{in.Stored, in.Refused, in.At}
 	}
 	j.intake.Remember(in.Items, in.At)
 	oldest := in.At.Add(-j.intake.RememberFor())
-	maps.DeleteFunc(j.parts, func(_ string, p part) bool { return p.At.Before(oldest) })
+	maps.DeleteFunc(j.partial, func(_ string, p partialItem) bool { return p.At.Before(oldest) })
 }
 
-// begin makes an intent durable, once the outcome of the last one is written. So only
-// the last intent is ever open.
+// begin writes an intent to disk, after the outcome of the previous one. So at most the last intent
+// has an unknown outcome.
 func (j *journal) begin(in *intent) error {
-	if err := j.payOwed(); err != nil {
+	if err := j.writeOutcome(); err != nil {
 		return err
 	}
 	if j.size >= journalBytes {
@@ -159,31 +158,31 @@ func (j *journal) begin(in *intent) error {
 	return j.writeDurably(in)
 }
 
-// end closes it. The outcome need not be durable, because a start asks the service,
-// and what is stored stays so: where the disk is full it is written later.
+// end records the outcome of in. The outcome need not reach the disk: a start asks the service
+// again, and gets the same answer. If the disk is full the outcome is written later.
 func (j *journal) end(in *intent, done bool) {
 	if done {
 		j.apply(in)
 	}
-	j.owed = &itemOutcome{in.Seq, &done}
-	_ = j.payOwed() // begin tries again
+	j.unwritten = &intentOutcome{in.Seq, &done}
+	_ = j.writeOutcome() // begin tries again
 }
 
-func (j *journal) payOwed() error {
-	if j.owed == nil {
+func (j *journal) writeOutcome() error {
+	if j.unwritten == nil {
 		return nil
 	}
-	if err := j.write(j.owed); err != nil {
+	if err := j.write(j.unwritten); err != nil {
 		return err
 	}
-	j.owed = nil
+	j.unwritten = nil
 	return nil
 }
 
-// compact rewrites the state and empties the journal. A crash in between
-// leaves lines that the state has already.
+// compact rewrites the state and empties the journal. After a crash in between, the journal has
+// lines that the state already includes; replay skips them.
 func (j *journal) compact() error {
-	data, err := json.Marshal(state{Seq: j.seq, Parts: j.parts, Pages: j.intake.Pages()})
+	data, err := json.Marshal(journalState{Seq: j.seq, Partial: j.partial, Pages: j.intake.Pages()})
 	if err != nil {
 		return err
 	}
@@ -191,6 +190,6 @@ func (j *journal) compact() error {
 	if err := replaceDurably(path, data); err != nil {
 		return err
 	}
-	j.owed = nil // the state has it
-	return j.empty()
+	j.unwritten = nil // included in the state
+	return j.truncateAll()
 }

@@ -9,49 +9,49 @@ import (
 	"os"
 )
 
-// lines is a file of JSON lines that is only appended to. What a crash or a full
-// disk leaves of the last line is cut off before the next one is written.
-type lines struct {
+// lineFile is an append-only file of JSON lines. An incomplete last line, left by a crash or a full
+// disk, is cut off before the next write.
+type lineFile struct {
 	file *os.File
-	size int64 // of whole lines
-	torn bool
+	size int64 // of the complete lines
+	torn bool  // bytes of an incomplete line follow them
 }
 
-// openLines hands what is there to each, line by line.
-func openLines(path string, each func(line []byte)) (lines, error) {
+// openLineFile opens the file and calls each for every complete line.
+func openLineFile(path string, each func(line []byte)) (lineFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return lines{}, err
+		return lineFile{}, err
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
 	for line := range bytes.Lines(data[:whole]) {
 		each(line)
 	}
-	l := lines{size: int64(whole), torn: whole < len(data)}
+	l := lineFile{size: int64(whole), torn: whole < len(data)}
 	l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return l, err
 }
 
-// appendLines opens a file without reading more of it than its last line.
-func appendLines(path string) (lines, error) {
+// openForAppend opens the file and reads only as much as it needs to find the end of the last line.
+func openForAppend(path string) (lineFile, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return lines{}, err
+		return lineFile{}, err
 	}
-	l := lines{file: file}
+	l := lineFile{file: file}
 	info, err := file.Stat()
 	if err == nil {
-		l.size, err = endOfLines(file, info.Size())
+		l.size, err = endOfLastLine(file, info.Size())
 	}
 	if err != nil {
-		return lines{}, errors.Join(err, file.Close())
+		return lineFile{}, errors.Join(err, file.Close())
 	}
 	l.torn = l.size < info.Size()
 	return l, nil
 }
 
-// endOfLines is how long a file of a size is without what follows its last line.
-func endOfLines(file io.ReaderAt, size int64) (int64, error) {
+// endOfLastLine returns the offset after the last complete line of a file of size bytes.
+func endOfLastLine(file io.ReaderAt, size int64) (int64, error) {
 	block := make([]byte, 4096)
 	for size > 0 {
 		at := max(0, size-int64(len(block)))
@@ -67,9 +67,9 @@ func endOfLines(file io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// write appends a line. After an error it is not in the file, or will be cut off.
-func (l *lines) write(v any) error {
-	if err := l.mend(); err != nil {
+// write appends v as a line. After an error the line is not in the file, or will be cut off.
+func (l *lineFile) write(v any) error {
+	if err := l.truncateTorn(); err != nil {
 		return err
 	}
 	line, err := json.Marshal(v)
@@ -79,27 +79,27 @@ func (l *lines) write(v any) error {
 	line = append(line, '\n')
 	if _, err := l.file.Write(line); err != nil {
 		l.torn = true
-		return errors.Join(err, l.mend())
+		return errors.Join(err, l.truncateTorn())
 	}
 	l.size += int64(len(line))
 	return nil
 }
 
-// writeDurably appends a line and waits until it is on disk.
-func (l *lines) writeDurably(v any) error {
+// writeDurably appends v as a line and waits until it is on disk.
+func (l *lineFile) writeDurably(v any) error {
 	before := l.size
 	if err := l.write(v); err != nil {
 		return err
 	}
 	if err := syncFile(l.file); err != nil {
 		l.size, l.torn = before, true
-		return errors.Join(err, l.mend())
+		return errors.Join(err, l.truncateTorn())
 	}
 	return nil
 }
 
-// mend cuts off what is no whole line.
-func (l *lines) mend() error {
+// truncateTorn cuts off an incomplete last line.
+func (l *lineFile) truncateTorn() error {
 	if !l.torn {
 		return nil
 	}
@@ -110,8 +110,8 @@ func (l *lines) mend() error {
 	return nil
 }
 
-// empty takes all lines out.
-func (l *lines) empty() error {
+// truncateAll removes all lines.
+func (l *lineFile) truncateAll() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}

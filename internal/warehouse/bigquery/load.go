@@ -9,33 +9,30 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// LoadOptions say how rows travel by load jobs. Zero values stand for the
-// defaults.
+// LoadOptions configures load jobs. Zero values stand for the defaults.
 type LoadOptions struct {
-	// Bucket and Prefix are where files are put for the jobs.
+	// Bucket and Prefix name the place where files are uploaded for the jobs.
 	Bucket string
 	Prefix string
-	// Interval is the time from one job to the next.
+	// Interval is the time between two jobs.
 	Interval time.Duration
-	// SpoolBytes is how much may wait on the local disk. Beyond it a Write fails
-	// with ErrFull.
+	// SpoolBytes bounds the rows that wait on the local disk. Above it Write fails with ErrFull.
 	SpoolBytes int64
-	// MinFree is how many bytes the file system must have left; below it a Write
-	// fails with ErrFull. 0 is no limit.
+	// MinFree is how many bytes the file system must keep free. Below it Write fails with ErrFull.
+	// 0 means no limit.
 	MinFree int64
-	// Jobs is how many may run at the same time.
+	// Jobs bounds the load jobs that run at the same time.
 	Jobs int
 
-	// pollEvery and retryAfter are shorter in tests; closeWithin too.
+	// Tests shorten pollEvery, retryAfter and closeWithin.
 	pollEvery   time.Duration
 	retryAfter  time.Duration
 	closeWithin time.Duration
-	// free tells what the file system has left.
+	// free returns the free space of the file system.
 	free func(dir string) (bytes int64, known bool)
-	// byHand leaves it to a test to call Round.
+	// byHand disables background rounds: a test calls Round.
 	byHand bool
-	// step is given what has just been done, for tests that stop there as a crash
-	// does.
+	// step is called after each step, so that a test can stop there like a crash.
 	step func(what string)
 }
 
@@ -47,10 +44,10 @@ const (
 	DefaultLoadJobs     = 4
 )
 
-// MinLoadInterval keeps one loader within the 1,500 jobs a day that a table takes.
+// MinLoadInterval keeps one loader below the limit of 1,500 load jobs per table and day.
 const MinLoadInterval = time.Minute
 
-// filesPerJob bounds the list of a job's files, of which the service takes 10,000.
+// filesPerJob bounds the files of a job; the service accepts 10,000.
 const filesPerJob = 1000
 
 func (o LoadOptions) withDefaults() LoadOptions {

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// loadChaos breaks a loader and what is around it, by one source of chance.
+// loadChaos injects faults into a loader and its services, from one random source.
 type loadChaos struct {
 	mu       sync.Mutex // the server calls from its own goroutines
 	r        *rand.Rand
@@ -22,7 +22,7 @@ type loadChaos struct {
 	injected map[string]int
 }
 
-// hits says whether something breaks, one time in n.
+// hits reports whether a fault is injected: one time in n, and never while calm.
 func (c *loadChaos) hits(n int, what string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,10 +39,10 @@ func (c *loadChaos) int(n int) int {
 	return c.r.IntN(n)
 }
 
-// killed ends what the loader does, as the end of its process.
+// killed is the panic that stands for the end of the loader's process.
 type killed string
 
-// survives runs f and reports whether it came to its end.
+// survives runs f and reports whether it ended without a killed panic.
 func survives(f func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -78,7 +78,7 @@ func (c *loadChaos) breaks(s *fake.Server) {
 	}
 }
 
-// open starts a loader, again and again until the service lets it.
+// open starts a loader, and repeats that until it succeeds.
 func (c *loadChaos) open(t *testing.T, o bigquery.Options, load bigquery.LoadOptions) *bigquery.Loader {
 	t.Helper()
 	for {
@@ -90,7 +90,7 @@ func (c *loadChaos) open(t *testing.T, o bigquery.Options, load bigquery.LoadOpt
 	}
 }
 
-// crash ends a loader and starts the next one. What was not synced is lost in part.
+// crash ends a loader, loses some of its unsynced bytes, and starts the next one.
 func (c *loadChaos) crash(t *testing.T, l *bigquery.Loader, o bigquery.Options, load bigquery.LoadOptions) *bigquery.Loader {
 	t.Helper()
 	keep := func(n int64) int64 { return int64(c.int(int(n) + 1)) }
@@ -100,11 +100,10 @@ func (c *loadChaos) crash(t *testing.T, l *bigquery.Loader, o bigquery.Options, 
 	return c.open(t, o, load)
 }
 
-// TestEveryLoadedRowOnceWhateverBreaks kills the loader between any two of its
-// steps, loses answers, fails jobs and refuses requests at random, and sends items
-// again as a stored queue does. Every row is in the table once, or in a file that
-// was given up.
-func TestEveryLoadedRowOnceWhateverBreaks(t *testing.T) {
+// The loader is killed between any two of its steps while answers are lost, jobs fail and requests
+// are refused at random. Items come again as from a stored queue. Every row is in the table once,
+// or in a file that was given up.
+func TestLoader_RandomFaultsAndKills(t *testing.T) {
 	injected := map[string]int{}
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -158,7 +157,7 @@ func TestEveryLoadedRowOnceWhateverBreaks(t *testing.T) {
 				if n > 400 {
 					t.Fatalf("%+v", l.Stats())
 				}
-				if n > 60 && n%20 == 0 { // a file is bad only if others are loaded
+				if n > 60 && n%20 == 0 { // a file is only given up after others were loaded
 					item := randomItem(c.r, fmt.Sprintf("late-%d", n), 3)
 					all = append(all, item)
 					spool(t, l, item)
@@ -181,7 +180,7 @@ func TestEveryLoadedRowOnceWhateverBreaks(t *testing.T) {
 	}
 	for _, what := range []string{"spooled", "noted", "uploaded", "planned", "started", "done", "removed objects", "removed files", "ended", "failed"} {
 		if injected["killed after "+what] == 0 {
-			t.Errorf("the loader was never killed after %q", what)
+			t.Errorf("the loader was never killed after step %q", what)
 		}
 	}
 	total := 0
@@ -194,9 +193,9 @@ func TestEveryLoadedRowOnceWhateverBreaks(t *testing.T) {
 	}
 }
 
-// Killed between the move of a file that is given up and the note of it, the next run
-// takes it for what it is.
-func TestKilledWhileGivingUpAFile(t *testing.T) {
+// The loader is killed after it moved a bad file and before it recorded that. The next run counts
+// the file as given up.
+func TestLoader_KilledWhileGivingUpFile(t *testing.T) {
 	s := fake.New(t)
 	c := &loadChaos{r: rand.New(rand.NewPCG(5, 5)), calm: true, injected: map[string]int{}}
 	c.breaks(s)
@@ -231,8 +230,8 @@ func TestKilledWhileGivingUpAFile(t *testing.T) {
 	exact(t, s, withoutDead(t, o.Directory, []methodspan.Item{bad, good}))
 }
 
-// withoutDead takes the rows of files that were given up out of the items, each of
-// which must be there once.
+// withoutDead returns the items without the rows of given-up files. It checks that no row was given
+// up twice.
 func withoutDead(t *testing.T, dir string, items []methodspan.Item) []methodspan.Item {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "dead", "*.parquet"))

@@ -13,22 +13,21 @@ import (
 	"go.uber.org/multierr"
 )
 
-// faultOfFiles are the reasons for which a job fails that may lie in its files. All
-// others lie in the service, a quota or the privileges, and the same files are
-// tried again.
-var faultOfFiles = []string{"invalid", "resourcesExceeded"}
+// fileFaultReasons are the reasons of failed jobs that can be caused by the files. All other
+// reasons are faults of the service, a quota or permissions, and the same files are tried again.
+var fileFaultReasons = []string{"invalid", "resourcesExceeded"}
 
-// maxGroups bounds how many parts of refused jobs are tried by themselves while it
-// is not known whether the fault is the files' at all.
+// maxGroups bounds how many parts of refused jobs are tried separately before any job has proven
+// that the files are at fault.
 const maxGroups = 16
 
-// failed ends a job that has stored nothing, as the service says. Its files wait
-// for another one, with another id. If the fault may be theirs they are loaded apart
-// from others and halved, which finds one bad file among many in a few jobs.
-func (l *Loader) failed(ctx context.Context, p *loadPlan, e *JobError) error {
-	bad, err := l.endFailed(p, e)
-	if e.Reason == "notFound" { // of a file, or the table
-		err = multierr.Append(err, l.opts.remake(ctx, l.rest))
+// jobFailed ends a job that failed, so it has stored nothing. Its files wait for another job with
+// another id. If the files can be at fault they are separated from the others and halved, which
+// finds one bad file among many in a few jobs.
+func (l *Loader) jobFailed(ctx context.Context, p *loadPlan, e *JobError) error {
+	bad, err := l.recordFailure(p, e)
+	if e.Reason == "notFound" { // a file or the table
+		err = multierr.Append(err, l.opts.recreateTable(ctx, l.rest))
 	}
 	if bad == nil {
 		return err
@@ -43,63 +42,63 @@ func (l *Loader) failed(ctx context.Context, p *loadPlan, e *JobError) error {
 	return err
 }
 
-// endFailed also tells which file was given up.
-func (l *Loader) endFailed(p *loadPlan, e *JobError) (buried *spooledFile, err error) {
+// recordFailure records the failed job. It also returns the file that was given up, if any.
+func (l *Loader) recordFailure(p *loadPlan, e *JobError) (buried *spooledFile, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	failure := fmt.Errorf("job %s failed: %s (%s)", p.ID, cutText(e.Message, maxDetail), e.Reason)
-	if err := l.book.note(&bookLine{At: l.now(), Failed: p.ID}, true); err != nil {
+	if err := l.journal.record(&loadLine{At: l.now(), Failed: p.ID}, true); err != nil {
 		return nil, l.fail("write the journal", nil, err)
 	}
 	l.stats.LoadsFailed++
-	files := l.book.named(p.Files)
+	files := l.journal.filesNamed(p.Files)
 	for _, f := range files {
-		f.stored = e.Reason != "notFound" // of a file that the bucket has lost
+		f.uploaded = e.Reason != "notFound" // notFound: the bucket may have lost the file
 	}
-	l.ungroup(p.Files)
-	if slices.Contains(faultOfFiles, e.Reason) {
-		if bad := l.suspect(files); bad != nil {
-			if err := l.bury(bad, e); err != nil {
+	l.removeGroup(p.Files)
+	if slices.Contains(fileFaultReasons, e.Reason) {
+		if bad := l.splitRefused(files); bad != nil {
+			if err := l.giveUpFile(bad, e); err != nil {
 				return nil, err
 			}
-			return bad, fmt.Errorf("%d rows are given up, which BigQuery refuses: %s", bad.Rows, cutText(e.Message, maxDetail))
+			return bad, fmt.Errorf("BigQuery refuses %d rows of %s, which are given up: %s", bad.Rows, bad.Name, cutText(e.Message, maxDetail))
 		}
 	}
 	l.load.step("failed")
 	return nil, failure
 }
 
-// suspect sets the files of a refused job apart. One that was refused alone, before
-// and after others were loaded, is handed back: table, bucket and privileges are in
-// order, so it is the file.
-func (l *Loader) suspect(files []*spooledFile) (bad *spooledFile) {
+// splitRefused puts the files of a refused job into groups of their own. It returns a file that was
+// refused alone although other files were loaded in between: table, bucket and permissions are in
+// order, so the file is bad.
+func (l *Loader) splitRefused(files []*spooledFile) (bad *spooledFile) {
 	proven := true
 	names := make([]string, len(files))
 	for i, f := range files {
 		names[i] = f.Name
-		proven = proven && f.refused >= 0 && f.refused < l.stats.Loads
-		if f.refused < 0 {
-			f.refused = l.stats.Loads
+		proven = proven && f.firstRefused >= 0 && f.firstRefused < l.stats.Loads
+		if f.firstRefused < 0 {
+			f.firstRefused = l.stats.Loads
 		}
 	}
 	switch n := len(files); {
 	case n == 1 && proven:
 		return files[0]
-	case n == 0 || len(l.groups) >= maxGroups && !proven:
+	case n == 0 || len(l.refusedGroups) >= maxGroups && !proven:
 	case n == 1:
-		l.groups = append(l.groups, names)
+		l.refusedGroups = append(l.refusedGroups, names)
 	default:
-		l.groups = append(l.groups, names[:n/2:n/2], names[n/2:])
+		l.refusedGroups = append(l.refusedGroups, names[:n/2:n/2], names[n/2:])
 	}
 	return nil
 }
 
-// ungroup forgets the group that a job was made of.
-func (l *Loader) ungroup(files []string) {
-	l.groups = slices.DeleteFunc(l.groups, func(g []string) bool { return slices.Contains(files, g[0]) })
+// removeGroup removes the group that a job was made of.
+func (l *Loader) removeGroup(files []string) {
+	l.refusedGroups = slices.DeleteFunc(l.refusedGroups, func(g []string) bool { return slices.Contains(files, g[0]) })
 }
 
-// buriedFile is written next to a file that was given up.
+// buriedFile is the note next to a file that was given up.
 type buriedFile struct {
 	Time   time.Time `json:"time"`
 	Reason string    `json:"reason"`
@@ -107,16 +106,16 @@ type buriedFile struct {
 	Rows   int       `json:"rows"`
 }
 
-// bury gives a file up: it is kept next to the spool as long as there is room, and
-// can be loaded by hand.
-func (l *Loader) bury(f *spooledFile, e *JobError) error {
-	// A round whose note failed may have moved it.
+// giveUpFile moves the file out of the spool, as long as the directory for refused files has room.
+// It can be loaded by hand.
+func (l *Loader) giveUpFile(f *spooledFile, e *JobError) error {
+	// An earlier round may have moved it and failed to record that.
 	_, err := os.Stat(l.deadPath(f.Name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l.fail("read the dead letters", nil, err)
 	}
 	moved := err == nil
-	kept := moved || l.buried+f.Bytes <= l.opts.DeadLetters
+	kept := moved || l.deadBytes+f.Bytes <= l.opts.DeadLetters
 	if kept && !moved {
 		note, err := json.Marshal(buriedFile{l.now().UTC(), e.Reason, cutText(e.Message, maxDetail), f.Rows})
 		if err != nil {
@@ -129,16 +128,16 @@ func (l *Loader) bury(f *spooledFile, e *JobError) error {
 			return l.fail("keep a file that was refused", nil, err)
 		}
 		l.load.step("moved")
-		l.buried += f.Bytes
+		l.deadBytes += f.Bytes
 	}
-	if err := l.book.note(&bookLine{At: l.now(), Buried: f.Name}, true); err != nil {
+	if err := l.journal.record(&loadLine{At: l.now(), Buried: f.Name}, true); err != nil {
 		return l.fail("write the journal", nil, err)
 	}
 	if kept {
 		l.stats.DeadLetters += int64(f.Rows)
 	} else {
 		l.stats.DeadLettersDropped += int64(f.Rows)
-		_ = os.Remove(l.path(f.Name)) // else a start does
+		_ = os.Remove(l.path(f.Name)) // if this fails, the next start removes it
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// A file that was moved to the others that were given up, while the disk was full for the
-// note of it, is given up all the same once there is room.
-func TestGivenUpOnAFullDisk(t *testing.T) {
+// A bad file is moved to the dead files, but the disk is too full to record that. It is given up
+// once there is room.
+func TestLoader_GiveUpFileOnFullDisk(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = func(r fake.Row) string {
 		if r["batch_id"] == "bad" {
@@ -35,7 +35,7 @@ func TestGivenUpOnAFullDisk(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 1))
 	bad, good, last := randomItem(r, "bad", 8), randomItem(r, "good", 8), randomItem(r, "last", 8)
 	for _, item := range []methodspan.Item{bad, good, last} {
-		for j := range item.Rows { // one file each
+		for j := range item.Rows { // one file per item
 			item.Rows[j].StartNS = noon.UnixNano() - int64(j)
 		}
 	}
@@ -45,7 +45,7 @@ func TestGivenUpOnAFullDisk(t *testing.T) {
 	for range 20 {
 		if err := l.Round(t.Context(), true); mend != nil {
 			if err == nil {
-				t.Error("the note was written to a full disk")
+				t.Error("the round succeeded on a full disk")
 			}
 			break
 		}

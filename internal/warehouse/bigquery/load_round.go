@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds the pause after rounds that fail.
+// maxRetryAfter bounds the pause after failed rounds.
 const maxRetryAfter = time.Minute
 
 // loadRounds makes rounds until the context ends.
 func (l *Loader) loadRounds(ctx context.Context) {
 	for {
-		_ = l.Round(ctx, false) // noted there
-		timer := time.NewTimer(l.untilNext())
+		_ = l.Round(ctx, false) // Round records its error
+		timer := time.NewTimer(l.untilNextRound())
 		select {
 		case <-ctx.Done():
 		case <-l.wake:
@@ -31,8 +31,8 @@ func (l *Loader) loadRounds(ctx context.Context) {
 	}
 }
 
-// untilNext is how long there is nothing to do if no rows come.
-func (l *Loader) untilNext() time.Duration {
+// untilNextRound returns the pause before the next round, unless rows arrive.
+func (l *Loader) untilNextRound() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.backoff > 0 {
@@ -40,20 +40,20 @@ func (l *Loader) untilNext() time.Duration {
 		return min(l.load.retryAfter<<min(l.backoff-1, doublings), maxRetryAfter)
 	}
 	switch {
-	case len(l.book.plans) > 0:
+	case len(l.journal.plans) > 0:
 		return l.load.pollEvery
-	case len(l.book.files) == 0:
-		return time.Hour // a Write ends the wait
+	case len(l.journal.files) == 0:
+		return time.Hour // a Write ends the pause
 	}
 	return max(l.nextLoad.Sub(l.now()), l.load.pollEvery)
 }
 
-// Round does what is due: it uploads files, begins a job if the last one was long
-// enough ago, or now, and asks what became of those that run.
+// Round uploads files, starts jobs if the interval is over or if now is set, and checks the running
+// jobs.
 func (l *Loader) Round(ctx context.Context, now bool) error {
 	l.round.Lock()
 	defer l.round.Unlock()
-	err := errors.Join(l.upload(ctx), l.plan(now), l.advance(ctx))
+	err := errors.Join(l.uploadFiles(ctx), l.planJobs(now), l.advanceJobs(ctx))
 	if ctx.Err() != nil {
 		return err
 	}
@@ -64,19 +64,19 @@ func (l *Loader) Round(ctx context.Context, now bool) error {
 		return nil
 	}
 	l.backoff++
-	if l.trouble == nil {
+	if l.loadError == nil {
 		l.watch(err)
 	}
-	l.trouble = err
+	l.loadError = err
 	return err
 }
 
-// upload puts files into the bucket that are not there.
-func (l *Loader) upload(ctx context.Context) error {
+// uploadFiles uploads the files that are not in the bucket.
+func (l *Loader) uploadFiles(ctx context.Context) error {
 	l.mu.Lock()
 	var missing []*spooledFile
-	for _, f := range l.book.files {
-		if !f.stored && f.job == "" {
+	for _, f := range l.journal.files {
+		if !f.uploaded && f.job == "" {
 			missing = append(missing, f)
 		}
 	}
@@ -85,40 +85,40 @@ func (l *Loader) upload(ctx context.Context) error {
 		data, err := os.ReadFile(l.path(f.Name))
 		if errors.Is(err, fs.ErrNotExist) {
 			l.mu.Lock()
-			err = l.gone(f)
+			err = l.recordMissing(f)
 			l.mu.Unlock()
-			return errors.Join(fmt.Errorf("the spooled file %s is gone", f.Name), err)
+			return errors.Join(fmt.Errorf("the spooled file %s is missing", f.Name), err)
 		}
 		if err == nil {
-			err = l.bucket.put(ctx, f.Name, data)
+			err = l.bucket.upload(ctx, f.Name, data)
 		}
 		if err != nil {
 			return fmt.Errorf("upload %s: %w", l.bucket.uri(f.Name), err)
 		}
 		l.load.step("uploaded")
 		l.mu.Lock()
-		f.stored = true
+		f.uploaded = true
 		l.mu.Unlock()
 	}
 	return nil
 }
 
-// plan notes which files the next jobs load. The id of a job is on disk before the
-// service hears of it, and no id is used for two lists of files.
-func (l *Loader) plan(now bool) error {
+// planJobs records the files of the next jobs. The id of a job is on disk before the service
+// receives it, and no id is used for two lists of files.
+func (l *Loader) planJobs(now bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !now && l.now().Before(l.nextLoad) {
 		return nil
 	}
-	free := l.load.Jobs - len(l.book.plans)
+	free := l.load.Jobs - len(l.journal.plans)
 	l.turn++
-	for _, names := range l.lists(free) {
+	for _, names := range l.jobLists(free) {
 		if free <= 0 {
 			break
 		}
 		p := &loadPlan{ID: "corehour_load_" + l.now().UTC().Format("20060102_150405_") + rand.Text(), Files: names, At: l.now().UTC()}
-		if err := l.book.note(&bookLine{At: l.now(), Plan: p}, true); err != nil {
+		if err := l.journal.record(&loadLine{At: l.now(), Plan: p}, true); err != nil {
 			return l.fail("write the journal", nil, err)
 		}
 		free--
@@ -128,24 +128,24 @@ func (l *Loader) plan(now bool) error {
 	return nil
 }
 
-// lists are the files that wait in the bucket, by the jobs that are to load them:
-// first those that no job was refused for, then, taking turns, the halves of refused
-// jobs and the rest of these. Where there is one job at a time, both take turns.
-func (l *Loader) lists(free int) [][]string {
+// jobLists returns the files that wait in the bucket, one list per job. Files that were never in a
+// refused job come first. The halves of refused jobs, and other files of these, follow in turn. If
+// only one job can start, both kinds take turns.
+func (l *Loader) jobLists(free int) [][]string {
 	halves := map[string]bool{}
-	for _, g := range l.groups {
+	for _, g := range l.refusedGroups {
 		for _, name := range g {
 			halves[name] = true
 		}
 	}
 	ready := map[string]bool{}
 	var fresh, refused []string
-	for _, f := range l.book.files {
+	for _, f := range l.journal.files {
 		switch {
-		case !f.stored || f.job != "":
+		case !f.uploaded || f.job != "":
 			continue
 		case halves[f.Name]:
-		case f.refused < 0:
+		case f.firstRefused < 0:
 			fresh = append(fresh, f.Name)
 		default:
 			refused = append(refused, f.Name)
@@ -153,7 +153,7 @@ func (l *Loader) lists(free int) [][]string {
 		ready[f.Name] = true
 	}
 	var suspects [][]string
-	for _, g := range l.groups {
+	for _, g := range l.refusedGroups {
 		if ready[g[0]] {
 			suspects = append(suspects, g)
 		}
@@ -169,52 +169,52 @@ func (l *Loader) lists(free int) [][]string {
 	return append(lists, suspects...)
 }
 
-// advance starts jobs and asks for those that run.
-func (l *Loader) advance(ctx context.Context) error {
+// advanceJobs starts planned jobs and checks running ones.
+func (l *Loader) advanceJobs(ctx context.Context) error {
 	l.mu.Lock()
-	plans := slices.Clone(l.book.plans)
+	plans := slices.Clone(l.journal.plans)
 	l.mu.Unlock()
 	var errs []error
 	for _, p := range plans {
 		if !p.started {
-			if err := l.start(ctx, p); err != nil {
+			if err := l.startJob(ctx, p); err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			l.mu.Lock() // a Write may be copying the plans
+			l.mu.Lock() // a concurrent Write may copy the plans
 			p.started = true
 			l.mu.Unlock()
 			l.load.step("started")
 		}
-		errs = append(errs, l.ask(ctx, p))
+		errs = append(errs, l.checkJob(ctx, p))
 	}
 	return errors.Join(errs...)
 }
 
-// ask finds out whether a job has ended, and acts on it.
-func (l *Loader) ask(ctx context.Context, p *loadPlan) error {
+// checkJob asks the service for a job and handles its end.
+func (l *Loader) checkJob(ctx context.Context, p *loadPlan) error {
 	within, cancel := context.WithTimeout(ctx, l.opts.answerWithin)
 	defer cancel()
-	job, err := l.rest.loadJob(within, l.opts.Dataset, p.ID, l.location)
+	job, err := l.rest.getJob(within, l.opts.Dataset, p.ID, l.location)
 	if err != nil {
-		return fmt.Errorf("ask for job %s: %w", p.ID, err)
+		return fmt.Errorf("get job %s: %w", p.ID, err)
 	}
 	if job.Status.State != "DONE" {
 		return nil
 	}
 	l.load.step("done")
 	if e := job.Status.ErrorResult; e != nil {
-		return l.failed(ctx, p, e)
+		return l.jobFailed(ctx, p, e)
 	}
-	return l.loaded(ctx, p, job)
+	return l.jobLoaded(ctx, p, job)
 }
 
-// loaded ends a job that has done its work. Its objects and files are of no use
-// any more; were they to stay, nothing would load them again.
-func (l *Loader) loaded(ctx context.Context, p *loadPlan, job *Job) error {
+// jobLoaded ends a job that succeeded. It deletes the job's objects and files; nothing loads them
+// again if that fails.
+func (l *Loader) jobLoaded(ctx context.Context, p *loadPlan, job *Job) error {
 	l.mu.Lock()
 	rows := 0
-	for _, f := range l.book.named(p.Files) {
+	for _, f := range l.journal.filesNamed(p.Files) {
 		rows += f.Rows
 	}
 	l.mu.Unlock()
@@ -225,50 +225,50 @@ func (l *Loader) loaded(ctx context.Context, p *loadPlan, job *Job) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return ctx.Err() // the next start asks for the job and goes on with them
+		return ctx.Err() // the next start checks the job again and deletes the rest
 	}
 	l.load.step("removed objects")
-	// On a full disk they make room for the note. While it is missing the job is asked
-	// again, and not its files.
+	// The deleted files make room for the journal line on a full disk. Until the line is written,
+	// later rounds check the job and not its files.
 	for _, name := range p.Files {
-		_ = os.Remove(l.path(name)) // else a start does
+		_ = os.Remove(l.path(name)) // if this fails, the next start removes it
 	}
 	l.load.step("removed files")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.book.note(&bookLine{At: l.now(), Loaded: p.ID}, false); err != nil {
+	if err := l.journal.record(&loadLine{At: l.now(), Loaded: p.ID}, false); err != nil {
 		return l.fail("write the journal", nil, err)
 	}
 	l.load.step("ended")
-	l.ungroup(p.Files)
+	l.removeGroup(p.Files)
 	l.stats.Loads++
 	l.stats.LoadedRows += int64(rows)
 	l.stats.ObjectsLeft += int64(left)
-	if l.trouble != nil {
-		l.trouble = nil
+	if l.loadError != nil {
+		l.loadError = nil
 		l.watch(nil)
 	}
-	return l.compare(p, job, rows)
+	return l.compareRows(p, job, rows)
 }
 
-// compare tells if the service has stored another number of rows than were sent.
-func (l *Loader) compare(p *loadPlan, job *Job, rows int) error {
+// compareRows returns an error if the service has stored another number of rows than were sent.
+func (l *Loader) compareRows(p *loadPlan, job *Job, rows int) error {
 	stored, known := job.outputRows()
 	if !known || stored == int64(rows) {
 		return nil
 	}
 	l.stats.UnknownRows += max(stored-int64(rows), int64(rows)-stored)
-	return fmt.Errorf("job %s stored %d rows of %d", p.ID, stored, rows)
+	return fmt.Errorf("job %s stored %d rows, want %d", p.ID, stored, rows)
 }
 
-// finish loads what is spooled, as far as the context lets it.
-func (l *Loader) finish(ctx context.Context) {
+// loadUntilEmpty makes rounds until the spool is empty, a round fails, or the context ends.
+func (l *Loader) loadUntilEmpty(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := l.Round(ctx, true); err != nil {
 			return
 		}
 		l.mu.Lock()
-		left := len(l.book.files)
+		left := len(l.journal.files)
 		l.mu.Unlock()
 		if left == 0 || !pause(ctx, l.load.pollEvery/4) {
 			return

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// A Write may copy the plans of jobs while they begin.
-func TestJobsBeginBesideWrites(t *testing.T) {
+// A compaction copies the plans of jobs while a job starts.
+func TestLoader_JobStartsDuringCompaction(t *testing.T) {
 	s := fake.New(t)
 	var copies atomic.Int64
 	load := byHand()

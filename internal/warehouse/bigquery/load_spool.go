@@ -13,24 +13,24 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// spool writes rows to files that are on disk, names and all, when it returns.
-// Nothing counts them yet.
+// spool writes rows to files. The files and their names are on disk when it returns; the journal
+// does not list them yet.
 func (l *Loader) spool(rows []*methodspan.Row) ([]spooledFile, error) {
-	if l.book.bytes >= l.load.SpoolBytes {
-		return nil, l.spoolFull()
+	if l.journal.bytes >= l.load.SpoolBytes {
+		return nil, l.spoolFullError()
 	}
 	var files []spooledFile
-	size := l.book.bytes
+	size := l.journal.bytes
 	err := l.encoder.Encode(rows, func(_ string, rows []*methodspan.Row, data []byte) error {
 		if size += int64(len(data)); size > l.load.SpoolBytes {
-			return l.spoolFull()
+			return l.spoolFullError()
 		}
-		if err := l.room(int64(len(data))); err != nil {
+		if err := l.checkFree(int64(len(data))); err != nil {
 			return err
 		}
 		f := spooledFile{
 			Name: l.now().UTC().Format("20060102-150405-") + rand.Text() + ".parquet",
-			Rows: len(rows), Bytes: int64(len(data)), At: l.now().UTC(), EndNS: endOf(rows),
+			Rows: len(rows), Bytes: int64(len(data)), At: l.now().UTC(), EndNS: fileEndNS(rows),
 		}
 		if err := createDurably(l.path(f.Name)+tmpSuffix, data); err != nil {
 			return err
@@ -52,9 +52,9 @@ func (l *Loader) spool(rows []*methodspan.Row) ([]spooledFile, error) {
 	return nil, l.fail("spool", nil, err)
 }
 
-// room fails if a file would leave too little space. The journal needs some to plan the
-// jobs that empty the spool.
-func (l *Loader) room(size int64) error {
+// checkFree returns ErrFull if a file of size bytes would leave too little free space. The journal
+// needs some to record the jobs that empty the spool.
+func (l *Loader) checkFree(size int64) error {
 	free, known := l.load.free(l.path(""))
 	if l.load.MinFree == 0 || !known || free-size >= l.load.MinFree {
 		return nil
@@ -63,16 +63,16 @@ func (l *Loader) room(size int64) error {
 		Hint: fmt.Sprintf("the file system has %d bytes left, %d must stay free", free, l.load.MinFree)}
 }
 
-func (l *Loader) spoolFull() error {
+func (l *Loader) spoolFullError() error {
 	e := &warehouse.Error{Op: "spool", Path: l.path(""), Kind: warehouse.ErrFull,
-		Hint: fmt.Sprintf("%d bytes wait for load jobs and %d may", l.book.bytes, l.load.SpoolBytes)}
-	if l.trouble != nil {
-		e.Err = fmt.Errorf("loading fails: %w", l.trouble)
+		Hint: fmt.Sprintf("%d bytes wait for load jobs, the limit is %d", l.journal.bytes, l.load.SpoolBytes)}
+	if l.loadError != nil {
+		e.Err = fmt.Errorf("loading fails: %w", l.loadError)
 	}
 	return e
 }
 
-// unspool removes files that nothing counts. What stays is removed at a start.
+// unspool removes files that the journal does not list. The next start removes those that remain.
 func (l *Loader) unspool(files []spooledFile) {
 	for _, f := range files {
 		_ = os.Remove(l.path(f.Name) + tmpSuffix)
@@ -80,11 +80,11 @@ func (l *Loader) unspool(files []spooledFile) {
 	}
 }
 
-// oldestShare of rows may have ended before the time that a file is said to be from.
+// oldestShare is the divisor of the share of rows, the oldest ones, that EndNS ignores.
 const oldestShare = 400
 
-// endOf is a time that all rows but one in 400 ended after.
-func endOf(rows []*methodspan.Row) int64 {
+// fileEndNS returns a time in ns since 1970 after which all but one in 400 of the rows ended.
+func fileEndNS(rows []*methodspan.Row) int64 {
 	ends := make([]int64, len(rows))
 	for i, r := range rows {
 		ends[i] = r.EndNS
@@ -93,16 +93,16 @@ func endOf(rows []*methodspan.Row) int64 {
 	return ends[len(ends)/oldestShare]
 }
 
-// recover compares the spool with the book: files of writes that were never
-// acknowledged go, and files that are gone are counted.
-func (l *Loader) recover() error {
+// reconcileSpool compares the spool with the journal. It removes files of writes that were never
+// acknowledged, and counts files that are missing.
+func (l *Loader) reconcileSpool() error {
 	there := map[string]bool{}
 	entries, err := os.ReadDir(l.path(""))
 	if err != nil {
 		return l.fail("read the spool", nil, err)
 	}
 	known := map[string]bool{}
-	for _, f := range l.book.files {
+	for _, f := range l.journal.files {
 		known[f.Name] = true
 	}
 	for _, e := range entries {
@@ -113,23 +113,23 @@ func (l *Loader) recover() error {
 			}
 		}
 	}
-	if l.buried, err = sizeOf(l.deadPath("")); err != nil {
+	if l.deadBytes, err = directorySize(l.deadPath("")); err != nil {
 		return l.fail("read the dead letters", nil, err)
 	}
-	for _, f := range slices.Clone(l.book.files) {
-		if there[f.Name] || f.job != "" { // a job's files may be gone: the job is asked
+	for _, f := range slices.Clone(l.journal.files) {
+		if there[f.Name] || f.job != "" { // files of a running job can be missing: the job's state decides
 			continue
 		}
-		if err := l.gone(f); err != nil {
+		if err := l.recordMissing(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gone takes a file out of the book that is not in the spool any more: the last run
-// gave it up and came to its end, or somebody has deleted it.
-func (l *Loader) gone(f *spooledFile) error {
+// recordMissing removes a file from the journal that is no longer in the spool: the last run gave
+// it up and ended before it recorded that, or somebody deleted the file.
+func (l *Loader) recordMissing(f *spooledFile) error {
 	_, err := os.Stat(l.deadPath(f.Name))
 	switch {
 	case err == nil:
@@ -139,13 +139,14 @@ func (l *Loader) gone(f *spooledFile) error {
 	default:
 		return l.fail("read the dead letters", nil, err)
 	}
-	if err := l.book.note(&bookLine{At: l.now(), Buried: f.Name}, true); err != nil {
+	if err := l.journal.record(&loadLine{At: l.now(), Buried: f.Name}, true); err != nil {
 		return l.fail("write the journal", nil, err)
 	}
 	return nil
 }
 
-func sizeOf(dir string) (n int64, err error) {
+// directorySize returns the total size of the files in dir.
+func directorySize(dir string) (n int64, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		info, infoErr := e.Info()

@@ -22,7 +22,7 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// byHand are options of a loader whose rounds a test makes.
+// byHand returns options of a loader whose rounds are made by the test.
 func byHand() bigquery.LoadOptions {
 	o := bigquery.LoadOptions{Bucket: fake.Bucket, Prefix: "corehour/a"}
 	o.ByHand(func(string) {})
@@ -43,7 +43,7 @@ func openLoader(t *testing.T, o bigquery.Options, load bigquery.LoadOptions) *bi
 	return l
 }
 
-// spool writes items, all of them.
+// spool writes items and fails the test on an error.
 func spool(t *testing.T, l *bigquery.Loader, items ...methodspan.Item) {
 	t.Helper()
 	if _, err := l.Write(t.Context(), items); err != nil {
@@ -51,7 +51,7 @@ func spool(t *testing.T, l *bigquery.Loader, items ...methodspan.Item) {
 	}
 }
 
-// rounds makes rounds until nothing waits.
+// rounds makes up to most rounds until no row waits.
 func rounds(t *testing.T, l *bigquery.Loader, most int) {
 	t.Helper()
 	var err error
@@ -63,7 +63,7 @@ func rounds(t *testing.T, l *bigquery.Loader, most int) {
 	t.Fatalf("%d rows still wait: %v", l.Stats().SpoolRows, err)
 }
 
-func TestLoadedRowsArriveAsTheyAre(t *testing.T) {
+func TestLoader_RowsUnchanged(t *testing.T) {
 	s := fake.New(t)
 	s.Polls = 2
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestLoadedRowsArriveAsTheyAre(t *testing.T) {
 		t.Errorf("%d rows are stored before a job ran", got)
 	}
 	if err := l.Round(t.Context(), false); err != nil || s.Loads() != 0 || len(s.Objects()) != 2 {
-		t.Errorf("before the interval is over: %d jobs, objects %v, %v", s.Loads(), s.Objects(), err)
+		t.Errorf("before the end of the interval: %d jobs, objects %v, %v", s.Loads(), s.Objects(), err)
 	}
 	if !slices.IsSortedFunc(s.Objects(), strings.Compare) || !strings.HasPrefix(s.Objects()[0], "corehour/a/20260310-120000-") {
 		t.Errorf("%v", s.Objects())
@@ -96,14 +96,14 @@ func TestLoadedRowsArriveAsTheyAre(t *testing.T) {
 	}
 }
 
-// Both ways into the table agree on every column, its name and its type.
-func TestModesStoreTheSame(t *testing.T) {
+// Both modes store the same values, names and types of every column.
+func TestModes_StoreEqualRows(t *testing.T) {
 	items := func() []methodspan.Item {
 		r := rand.New(rand.NewPCG(22, 1))
 		single := randomItem(r, "a-2", 100)
 		for i := range single.Rows {
 			row := &single.Rows[i]
-			row.WallMaxNS, row.CPUMaxNS = row.WallNS, row.CPUNS // as of one call
+			row.WallMaxNS, row.CPUMaxNS = row.WallNS, row.CPUNS // like rows of one call
 		}
 		return []methodspan.Item{randomItem(r, "a-1", 200), single}
 	}
@@ -128,7 +128,7 @@ func TestModesStoreTheSame(t *testing.T) {
 	}
 }
 
-func TestLoadNeedsItsBucketAndItsTable(t *testing.T) {
+func TestNewLoader_BadBucketOrTable(t *testing.T) {
 	s := fake.New(t)
 	want := func(o bigquery.LoadOptions, texts ...string) {
 		t.Helper()
@@ -153,7 +153,7 @@ func TestLoadNeedsItsBucketAndItsTable(t *testing.T) {
 	want(byHand(), "roles/storage.objectUser on the bucket")
 	s.OnREST = nil
 
-	// A column that is nullable in the table and required in the files.
+	// A column is nullable in the table and required in the files.
 	table := *s.Table(dataset, "method_calls")
 	table.Schema = &bigquery.Schema{Fields: slices.Clone(table.Schema.Fields)}
 	for i, f := range table.Schema.Fields {
@@ -166,13 +166,13 @@ func TestLoadNeedsItsBucketAndItsTable(t *testing.T) {
 		}
 	}
 	s.PutTable(table)
-	want(byHand(), "the column calls must be REQUIRED, and is NULLABLE", "the column wall_hist.bin must be REQUIRED, and is NULLABLE", "`mode: storage_write`")
-	open(t, options(s, t.TempDir())) // which that mode takes
+	want(byHand(), "the column calls must be REQUIRED, found NULLABLE", "the column wall_hist.bin must be REQUIRED, found NULLABLE", "`mode: storage_write`")
+	open(t, options(s, t.TempDir())) // storage_write accepts the table
 }
 
-// A quota, a failing service, an object that the bucket's rule has deleted: the
-// files wait, and go with another job of another id.
-func TestFailedJobsAreRepeated(t *testing.T) {
+// After a quota error, a failure of the service, or an object that was deleted from the bucket,
+// files wait and are loaded by another job with another id.
+func TestLoader_RetriesFailedJobs(t *testing.T) {
 	for _, reason := range []string{"quotaExceeded", "backendError", "rateLimitExceeded", "accessDenied", "stopped"} {
 		s := fake.New(t)
 		s.OnLoad = func(n int) *bigquery.JobError {
@@ -182,8 +182,8 @@ func TestFailedJobsAreRepeated(t *testing.T) {
 			return nil
 		}
 		l := openLoader(t, options(s, t.TempDir()), byHand())
-		var told []error
-		l.Watch(func(err error) { told = append(told, err) })
+		var failures []error
+		l.Watch(func(err error) { failures = append(failures, err) })
 		items := []methodspan.Item{randomItem(rand.New(rand.NewPCG(23, 1)), "a-1", 30)}
 		spool(t, l, items...)
 		rounds(t, l, 4)
@@ -191,8 +191,8 @@ func TestFailedJobsAreRepeated(t *testing.T) {
 		if st := l.Stats(); st.LoadsFailed != 3 || st.Loads != 1 || st.DeadLetters != 0 || s.Loads() != 4 {
 			t.Errorf("%s: %+v", reason, st)
 		}
-		if len(told) != 2 || told[0] == nil || !strings.Contains(told[0].Error(), reason) || told[1] != nil {
-			t.Errorf("%s: told %v", reason, told)
+		if len(failures) != 2 || failures[0] == nil || !strings.Contains(failures[0].Error(), reason) || failures[1] != nil {
+			t.Errorf("%s: watched %v", reason, failures)
 		}
 	}
 
@@ -208,9 +208,9 @@ func TestFailedJobsAreRepeated(t *testing.T) {
 	exact(t, s, items)
 }
 
-// One bad row among many files is found by halving, and only its file is given up,
-// once others were loaded.
-func TestBadFilesAreGivenUpAlone(t *testing.T) {
+// One bad row among many files is found by halving. Only its file is given up, after others were
+// loaded.
+func TestLoader_GivesUpOnlyBadFile(t *testing.T) {
 	s := fake.New(t)
 	var broken atomic.Bool
 	s.Refuse = func(r fake.Row) string {
@@ -234,7 +234,7 @@ func TestBadFilesAreGivenUpAlone(t *testing.T) {
 		spool(t, l, item)
 	}
 	broken.Store(true)
-	for range 9 { // nothing can be loaded: it is the table
+	for range 9 { // nothing can be loaded: the table is at fault
 		_ = l.Round(t.Context(), true)
 	}
 	if st := l.Stats(); st.SpoolRows != 96 || st.Loads != 0 || st.LoadsFailed < 9 || st.DeadLetters != 0 {
@@ -261,7 +261,7 @@ func TestBadFilesAreGivenUpAlone(t *testing.T) {
 	}
 }
 
-func TestDeadFilesAreBounded(t *testing.T) {
+func TestLoader_DeadFilesBounded(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = func(r fake.Row) string {
 		if r["class"] == "bad" {
@@ -288,7 +288,7 @@ func TestDeadFilesAreBounded(t *testing.T) {
 	}
 }
 
-func TestSpoolIsBounded(t *testing.T) {
+func TestLoader_SpoolBounded(t *testing.T) {
 	s := fake.New(t)
 	load := byHand()
 	load.SpoolBytes = 60_000
@@ -314,9 +314,9 @@ func TestSpoolIsBounded(t *testing.T) {
 	spool(t, l, randomItem(r, "b", 20))
 }
 
-// Nothing is spooled into the space that must stay free: the journal needs some of it
-// when the service is back.
-func TestSpoolLeavesSpaceFree(t *testing.T) {
+// Spooling stops before it uses the space that must stay free: the journal needs some of it when
+// the service is back.
+func TestLoader_KeepsMinFree(t *testing.T) {
 	const disk, minFree = 100_000, 40_000
 	s := fake.New(t)
 	dir := t.TempDir()
@@ -344,7 +344,7 @@ func TestSpoolLeavesSpaceFree(t *testing.T) {
 		if _, err = l.Write(t.Context(), []methodspan.Item{item}); err == nil {
 			taken = append(taken, item)
 		} else if l.Committed(item.ID) {
-			t.Error("what found no room counts as stored")
+			t.Error("an item that was refused for lack of space counts as committed")
 		}
 	}
 	if !errors.Is(err, warehouse.ErrFull) || isUnknown(err) || !strings.Contains(err.Error(), "40000 must stay free") {
@@ -360,9 +360,8 @@ func TestSpoolLeavesSpaceFree(t *testing.T) {
 	exact(t, s, append(taken, last))
 }
 
-// A shutdown while the objects of a job are deleted leaves the rest of them to the next
-// start.
-func TestShutdownWhileObjectsAreDeleted(t *testing.T) {
+// A shutdown while the objects of a job are deleted leaves the rest to the next start.
+func TestLoader_CancelledWhileDeletingObjects(t *testing.T) {
 	s := fake.New(t)
 	load := byHand()
 	load.CloseAtOnce()
@@ -398,8 +397,8 @@ func TestShutdownWhileObjectsAreDeleted(t *testing.T) {
 	}
 }
 
-// A job that is done makes room for the note of it.
-func TestLoadedFilesGoBeforeTheNote(t *testing.T) {
+// A finished job deletes its files first, which makes room for its journal line.
+func TestLoader_RemovesFilesBeforeJournalLine(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	var l *bigquery.Loader
@@ -434,8 +433,8 @@ func TestLoadedFilesGoBeforeTheNote(t *testing.T) {
 	}
 }
 
-// The number of jobs that run at the same time is bounded; files wait.
-func TestJobsInFlightAreBounded(t *testing.T) {
+// The number of running jobs is bounded; other files wait.
+func TestLoader_JobsInFlightBounded(t *testing.T) {
 	s := fake.New(t)
 	s.Polls = 1 << 30
 	load := byHand()
@@ -454,8 +453,8 @@ func TestJobsInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// Without a hand: files go by themselves, and a shutdown loads what is spooled.
-func TestLoaderRuns(t *testing.T) {
+// The background rounds load files, and a shutdown loads the spooled rest.
+func TestLoader_BackgroundRoundsAndClose(t *testing.T) {
 	s := fake.New(t)
 	load := bigquery.LoadOptions{Bucket: fake.Bucket, Interval: time.Millisecond}
 	load.Quick()
@@ -491,8 +490,8 @@ func TestLoaderRuns(t *testing.T) {
 	}
 }
 
-// A directory is not taken over by the other mode while something is open in it.
-func TestModeChangesOnceAllIsSettled(t *testing.T) {
+// The mode of a directory can't change while rows of the other mode wait in it.
+func TestNewWriter_RowsWaitForLoadJobs(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	load := byHand()
@@ -516,8 +515,8 @@ func TestModeChangesOnceAllIsSettled(t *testing.T) {
 	open(t, options(s, dir))
 }
 
-// Rows go to the table that they were taken for, or nowhere.
-func TestTableOfADirectoryChangesOnceAllIsLoaded(t *testing.T) {
+// The table of a directory can't change while rows for the other table wait in it.
+func TestNewLoader_RowsWaitForOtherTable(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	item := randomItem(rand.New(rand.NewPCG(32, 1)), "a-1", 7)
@@ -546,7 +545,7 @@ func TestTableOfADirectoryChangesOnceAllIsLoaded(t *testing.T) {
 	}
 }
 
-// The table is missing from the state if the disk was full at the first compaction.
+// The state has no table if the disk was full at the first compaction.
 func TestLoader_TableNotRecorded(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
@@ -584,8 +583,8 @@ func TestLoader_TableNotRecorded(t *testing.T) {
 	exact(t, s, []methodspan.Item{item})
 }
 
-// What the service has stored is compared with what was sent.
-func TestSpooledFilesThatAreGoneAreCounted(t *testing.T) {
+// A start counts the rows of spooled files that are missing.
+func TestLoader_SpooledFileMissing(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	load := byHand()
@@ -612,8 +611,8 @@ func TestSpooledFilesThatAreGoneAreCounted(t *testing.T) {
 	}
 }
 
-// The object of a file that was given up goes too, or is counted.
-func TestObjectOfAGivenUpFileIsRemoved(t *testing.T) {
+// The object of a given-up file is deleted, or counted if that fails.
+func TestLoader_RemovesObjectOfGivenUpFile(t *testing.T) {
 	for _, removable := range []bool{true, false} {
 		s := fake.New(t)
 		s.OnLoad = func(n int) *bigquery.JobError {
@@ -624,7 +623,7 @@ func TestObjectOfAGivenUpFileIsRemoved(t *testing.T) {
 		}
 		l := openLoader(t, options(s, t.TempDir()), byHand())
 		spool(t, l, oneItem(1, "bad", 1)[0])
-		_ = l.Round(t.Context(), true) // refused, as may be all
+		_ = l.Round(t.Context(), true) // refused, but every file could be
 		bad := s.Objects()[0]
 		s.OnREST = func(method, path string) int {
 			if method == http.MethodDelete && strings.HasSuffix(path, bad) && !removable {

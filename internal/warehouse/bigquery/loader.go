@@ -15,9 +15,9 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// Loader stores rows by load jobs: a Write puts them into files on the local disk,
-// from where they go to a bucket, and from there into the table, a few minutes
-// later. Its methods may be called concurrently.
+// Loader stores rows by load jobs. A Write puts them into files on the local disk. From there they
+// go to a bucket and then into the table, a few minutes later. Its methods may be called
+// concurrently.
 type Loader struct {
 	common
 	load     LoadOptions
@@ -28,24 +28,24 @@ type Loader struct {
 	wake    chan struct{}
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	round   sync.Mutex // held for a round
-	backoff int        // rounds that failed in a row
+	round   sync.Mutex // held during a round
+	backoff int        // failed rounds in a row
 
-	mu       sync.Mutex // of lockFile too
-	book     *book
+	mu       sync.Mutex // also guards lockFile
+	journal  *loadJournal
 	encoder  *parquet.ExchangeEncoder
 	nextLoad time.Time
-	// groups are halves of jobs that were refused.
-	groups  [][]string
-	turn    int
-	stats   Stats
-	buried  int64 // bytes of files that were given up
-	trouble error // of the last round that failed, until a job succeeds
-	watch   func(error)
+	// refusedGroups are the halves of refused jobs.
+	refusedGroups [][]string
+	turn          int
+	stats         Stats
+	deadBytes     int64 // of files that were given up
+	loadError     error // of the last failed round, nil once a job has succeeded
+	watch         func(error)
 }
 
-// NewLoader opens the directory, makes sure of table and bucket, and goes on with
-// what the last run left. It fails with a *warehouse.Error.
+// NewLoader opens the directory, prepares the table, checks the bucket, and resumes the work of the
+// last run. Its errors are of type *warehouse.Error.
 func NewLoader(ctx context.Context, opts Options, load LoadOptions) (*Loader, error) {
 	opts, load = opts.withDefaults(), load.withDefaults()
 	if err := errors.Join(opts.Dataset.Check(), load.check()); err != nil {
@@ -81,19 +81,19 @@ func (l *Loader) open(ctx context.Context) error {
 	if l.lockFile, err = warehouse.LockDirectory(l.opts.Directory); err != nil {
 		return err
 	}
-	if err := nothingPending(l.opts.Directory); err != nil {
+	if err := checkNothingPending(l.opts.Directory); err != nil {
 		return err
 	}
-	if l.book, err = openBook(l.opts.Directory, l.intake); err != nil {
+	if l.journal, err = openLoadJournal(l.opts.Directory, l.intake); err != nil {
 		return l.fail("read the journal", warehouse.ErrCorrupt, err)
 	}
-	if err := l.book.fill(l.opts.Dataset.table()); err != nil {
+	if err := l.journal.setTable(l.opts.Dataset.table()); err != nil {
 		return err
 	}
-	if err := l.recover(); err != nil {
+	if err := l.reconcileSpool(); err != nil {
 		return err
 	}
-	credentials := sourceOf(l.opts.Credentials)
+	credentials := credentialSource(l.opts.Credentials)
 	if l.rest, err = NewREST(l.opts.Endpoints, credentials); err != nil {
 		return err
 	}
@@ -103,14 +103,14 @@ func (l *Loader) open(ctx context.Context) error {
 	if err := l.opts.prepare(ctx, l.rest); err != nil {
 		return err
 	}
-	if l.location, err = l.rest.loadable(ctx, l.opts.Dataset); err != nil {
+	if l.location, err = l.rest.checkLoadable(ctx, l.opts.Dataset); err != nil {
 		return err
 	}
 	return l.bucket.probe(ctx)
 }
 
-// Write spools the items it is given: when it returns they are on the local disk
-// and will be loaded. See table.Writer.Write for what its errors mean.
+// Write spools items. When it returns, their rows are on the local disk and will be loaded.
+// table.Writer.Write documents its errors.
 func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,9 +128,9 @@ func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	if err != nil {
 		return warehouse.Result{}, err
 	}
-	line := &bookLine{At: l.now(), Files: files, Items: batch.IDs}
-	if err := l.book.note(line, true); err != nil {
-		if l.book.torn { // a start may find the line, so its files stay
+	line := &loadLine{At: l.now(), Files: files, Items: batch.IDs}
+	if err := l.journal.record(line, true); err != nil {
+		if l.journal.torn { // a start may find the line, so its files stay
 			return warehouse.Result{}, l.fail("write the journal", warehouse.ErrUnknown, err)
 		}
 		l.unspool(files)
@@ -149,57 +149,57 @@ func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	return res, multierr.Combine(refused...)
 }
 
-// Stats tells what happened so far, and what waits.
+// Stats returns the counters since the start and the state of the spool.
 func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	if l.book != nil {
-		s.SpoolBytes, s.SpoolRows, s.LoadsRunning = l.book.bytes, l.book.rows, int64(len(l.book.plans))
-		if len(l.book.files) > 0 {
-			s.SpooledSince = l.book.files[0].At
+	if l.journal != nil {
+		s.SpoolBytes, s.SpoolRows, s.LoadsRunning = l.journal.bytes, l.journal.rows, int64(len(l.journal.plans))
+		if len(l.journal.files) > 0 {
+			s.SpooledSince = l.journal.files[0].At
 		}
 	}
 	return s
 }
 
-// Watch has changes of Trouble told to f: an error when loading begins to fail,
-// nil when it works again.
+// Watch registers f, which is called with an error when loading begins to fail and with nil when it
+// works again.
 func (l *Loader) Watch(f func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watch = f
-	if l.trouble != nil {
-		f(l.trouble)
+	if l.loadError != nil {
+		f(l.loadError)
 	}
 }
 
-// Close loads what is spooled if that is quick, and releases the directory. What
-// is left is loaded after the next start. It may be called more than once.
+// Close tries for a short time to load the spooled rows, and releases the directory. Remaining rows
+// are loaded after the next start. It may be called more than once.
 func (l *Loader) Close() error {
 	l.stop()
 	l.running.Wait()
 	l.mu.Lock()
-	open, waiting := l.lockFile != nil, l.book != nil && len(l.book.files) > 0
+	open, waiting := l.lockFile != nil, l.journal != nil && len(l.journal.files) > 0
 	l.mu.Unlock()
 	if !open {
 		return nil
 	}
 	if waiting {
 		ctx, cancel := context.WithTimeout(context.Background(), l.load.closeWithin)
-		l.finish(ctx)
+		l.loadUntilEmpty(ctx)
 		cancel()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return multierr.Append(l.book.compact(), l.release())
+	return multierr.Append(l.journal.compact(), l.release())
 }
 
 func (l *Loader) release() error {
 	var errs error
-	if l.book != nil && l.book.file != nil {
-		errs = multierr.Append(errs, l.book.file.Close())
-		l.book.file = nil
+	if l.journal != nil && l.journal.file != nil {
+		errs = multierr.Append(errs, l.journal.file.Close())
+		l.journal.file = nil
 	}
 	if l.lockFile != nil {
 		errs = multierr.Append(errs, l.lockFile.Close())
@@ -208,8 +208,8 @@ func (l *Loader) release() error {
 	return errs
 }
 
-// path is where a spooled file is.
+// path returns the path of a spooled file.
 func (l *Loader) path(name string) string { return filepath.Join(l.opts.Directory, "spool", name) }
 
-// deadPath is where a file is that was given up.
+// deadPath returns the path of a file that was given up.
 func (l *Loader) deadPath(name string) string { return filepath.Join(l.opts.Directory, "dead", name) }

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// LoadRun is a load job of a collector that has ended.
+// LoadRun is a finished load job of a collector.
 type LoadRun struct {
 	Ended  time.Time
-	Failed bool // it has stored nothing
+	Failed bool // the job has stored nothing
 	Rows   int64
-	// RowsFrom is a time that all of its rows but one in 200 ended after.
+	// RowsFrom is a time after which all but one in 200 of the rows ended.
 	RowsFrom time.Time
 }
 
-// jobPages bounds how many pages of jobs are looked at, of a thousand each: a
-// project's jobs can't be asked for by label.
+// jobPages bounds how many pages of 1,000 jobs are read: the API can't filter a project's jobs by
+// label.
 const jobPages = 20
 
-// Loads lists the load jobs into the dataset that were created in a time, the newest
-// first. whole is false if the project has more jobs than are looked at.
+// Loads returns the load jobs into the dataset that were created between from and to, newest first.
+// A zero to means now. whole is false if the project has more jobs than are read.
 func (q *Querier) Loads(ctx context.Context, from, to time.Time) (runs []LoadRun, whole bool, err error) {
 	ask := url.Values{
 		"allUsers": {"true"}, "projection": {"full"}, "stateFilter": {"done"}, "maxResults": {"1000"},
@@ -34,7 +34,7 @@ func (q *Querier) Loads(ctx context.Context, from, to time.Time) (runs []LoadRun
 	project := q.opts.Dataset.Project
 	for range jobPages {
 		var page JobList
-		if err := q.rest.do(ctx, call{method: http.MethodGet, url: q.rest.of(project, "jobs") + "?" + ask.Encode()}, &page); err != nil {
+		if err := q.rest.do(ctx, call{method: http.MethodGet, url: q.rest.projectURL(project, "jobs") + "?" + ask.Encode()}, &page); err != nil {
 			return nil, false, err
 		}
 		for i := range page.Jobs {
@@ -50,7 +50,7 @@ func (q *Querier) Loads(ctx context.Context, from, to time.Time) (runs []LoadRun
 	return runs, false, nil
 }
 
-// loadRun is false if a job is none of a collector for this table.
+// loadRun returns false if the job is not a collector's load job into this table.
 func (q *Querier) loadRun(j *Job) (LoadRun, bool) {
 	load, d := j.Configuration.Load, q.opts.Dataset
 	if j.Configuration.Labels[labelJob] != labelIsLoad || load == nil || load.Destination != (TableReference{d.Project, d.Name, TableName}) {

@@ -8,19 +8,19 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// A directory may change its mode once what the other mode began is settled. What
-// that one remembers of items it has stored is not taken over.
+// A directory can change its mode once the work of the other mode is finished. The ids that the
+// other mode remembers are not taken over.
 
-// nothingSpooled fails if files wait for load jobs.
-func nothingSpooled(dir string) error {
-	if !anyOf(dir, bookName, bookStateName) {
+// checkNothingSpooled fails if files wait for load jobs.
+func checkNothingSpooled(dir string) error {
+	if !anyExists(dir, loadJournalName, loadStateName) {
 		return nil
 	}
 	intake, err := warehouse.NewIntake(warehouse.IntakeOptions{})
 	if err != nil {
 		return err
 	}
-	b, err := openBook(dir, intake)
+	b, err := openLoadJournal(dir, intake)
 	if err != nil {
 		return err
 	}
@@ -30,12 +30,12 @@ func nothingSpooled(dir string) error {
 	if len(b.files) == 0 {
 		return nil
 	}
-	return otherMode(dir, "load", fmt.Sprintf("%d rows wait there for load jobs", b.rows))
+	return otherModeError(dir, "load", fmt.Sprintf("%d rows wait there for load jobs", b.rows))
 }
 
-// nothingPending fails if it is not known what became of a request.
-func nothingPending(dir string) error {
-	if !anyOf(dir, journalName, stateName) {
+// checkNothingPending fails if the outcome of a request is unknown.
+func checkNothingPending(dir string) error {
+	if !anyExists(dir, journalName, stateName) {
 		return nil
 	}
 	intake, err := warehouse.NewIntake(warehouse.IntakeOptions{})
@@ -49,13 +49,14 @@ func nothingPending(dir string) error {
 	if err := j.file.Close(); err != nil {
 		return err
 	}
-	if j.open == nil {
+	if j.openIntent == nil {
 		return nil
 	}
-	return otherMode(dir, "storage_write", "it is not known what became of the last request")
+	return otherModeError(dir, "storage_write", "it is not known what became of the last request")
 }
 
-func anyOf(dir string, names ...string) bool {
+// anyExists reports whether one of the files exists in dir.
+func anyExists(dir string, names ...string) bool {
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
@@ -64,7 +65,8 @@ func anyOf(dir string, names ...string) bool {
 	return false
 }
 
-func otherMode(dir, mode, why string) error {
+// otherModeError returns the error of a directory that is still in use with another mode.
+func otherModeError(dir, mode, why string) error {
 	return &warehouse.Error{Op: "open", Path: dir, Err: fmt.Errorf("the directory was used with `mode: %s`, and %s", mode, why),
 		Hint: "start once more in that mode, or give this one a directory of its own"}
 }

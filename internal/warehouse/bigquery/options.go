@@ -13,8 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// TableName is the name of the table of rows in its dataset, ViewName that of
-// the view with their weights.
+// TableName is the name of the table of rows, ViewName that of the view with their weights.
 const (
 	TableName = "method_calls"
 	ViewName  = "method_cost"
@@ -28,15 +27,15 @@ const (
 	DefaultDeadLetters = 16 << 20
 )
 
-// Dataset names where the table is.
+// Dataset identifies a dataset.
 type Dataset struct{ Project, Name string }
 
 func (d Dataset) String() string { return d.Project + "." + d.Name }
 
-// table is the full name of the table of rows.
+// table returns the full name of the table of rows.
 func (d Dataset) table() string { return d.String() + "." + TableName }
 
-// Qualify puts the names into a statement that says PROJECT.DATASET.
+// Qualify replaces PROJECT.DATASET in a statement by the name of the dataset.
 func (d Dataset) Qualify(statement string) string {
 	return strings.ReplaceAll(statement, "PROJECT.DATASET", d.String())
 }
@@ -46,8 +45,8 @@ var (
 	datasetPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,1000}$`)
 )
 
-// Check says what is wrong with the names. They stand in paths and statements,
-// so nothing else may.
+// Check returns an error if a name is invalid. Names are inserted into paths and statements, so no
+// other characters are allowed.
 func (d Dataset) Check() error {
 	var errs []error
 	if !projectPattern.MatchString(d.Project) {
@@ -59,8 +58,8 @@ func (d Dataset) Check() error {
 	return errors.Join(errs...)
 }
 
-// Endpoints are where the services are. http:// is for tests and emulators:
-// without encryption and without credentials.
+// Endpoints are the addresses of the services. http:// is for tests and emulators: it uses no
+// encryption and sends no credentials.
 type Endpoints struct {
 	API     string // BigQuery's REST API
 	Write   string // the Storage Write API
@@ -74,29 +73,27 @@ func (e Endpoints) withDefaults() Endpoints {
 	return e
 }
 
-// Options of a Writer. Zero values stand for the defaults.
+// Options configures a Writer or a Loader. Zero values stand for the defaults.
 type Options struct {
 	Dataset   Dataset
 	Endpoints Endpoints
-	// Credentials are those of the environment if nil.
+	// Credentials are the credentials to use; nil means the application default credentials.
 	Credentials oauth2.TokenSource
-	// Directory is where the writer remembers what it stored, and keeps the rows
-	// that were refused. One writer per directory.
+	// Directory is the local directory of the journal and of refused rows. It has one writer.
 	Directory string
-	// DeadLetters is how many bytes of refused rows are kept.
+	// DeadLetters bounds the size of the refused rows that are kept, in bytes.
 	DeadLetters int64
-	// Intake bounds the age of rows and the memory of items.
+	// Intake bounds the age of rows and the number of remembered items.
 	Intake warehouse.IntakeOptions
-	// Expiration is how long partitions are kept in a table that the writer
-	// creates; 0 = for ever.
+	// Expiration is how long a table created by the writer keeps its partitions; 0 means for ever.
 	Expiration time.Duration
-	// Warn is given what somebody should know though nothing fails.
+	// Warn is called with warnings.
 	Warn func(string)
 
-	// requestBytes and answerWithin are smaller in tests.
+	// Tests lower requestBytes and answerWithin.
 	requestBytes int
 	answerWithin time.Duration
-	// firstPause is that before the first of the attempts to reconnect.
+	// firstPause is the pause before the first reconnect.
 	firstPause time.Duration
 }
 

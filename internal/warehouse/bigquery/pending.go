@@ -8,27 +8,27 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// pending is a request that was sent and whose outcome is not known.
+// pending is a request that was sent and has an unknown outcome.
 type pending struct {
 	request *request
 	intent  *intent
 }
 
-// settlePending finds out what became of the request that an earlier write left
-// open, and stores it if need be.
+// settlePending finds out whether the pending request of an earlier write is stored, and stores it
+// if not.
 func (w *Writer) settlePending(ctx context.Context, t *writeResult) error {
 	p := w.pending
 	if p == nil {
 		return nil
 	}
 	w.pending = nil
-	// Its rows are counted as those of duplicates, which its items are now.
-	return w.deliver(ctx, p.request, p.intent, true, &writeResult{quiet: t})
+	// Its items are duplicates of this write now, so its rows are not counted as written.
+	return w.deliver(ctx, p.request, p.intent, true, &writeResult{pendingResult: t})
 }
 
-// unknownOutcome adds to the error of a write which of the items may be stored, wholly or
-// in part. If there are none, and nothing else of them was stored, the error stays as
-// it is: what was not sent can be folded.
+// unknownOutcome makes err an ErrUnknown that names the items which may be stored, wholly or in
+// part. If there is no such item and wrote is false, it returns err unchanged: items that were
+// never sent can be aggregated.
 func (w *Writer) unknownOutcome(items []methodspan.Item, wrote bool, err error) error {
 	open := map[string]bool{}
 	if w.pending != nil {
@@ -41,7 +41,7 @@ func (w *Writer) unknownOutcome(items []methodspan.Item, wrote bool, err error) 
 	unknown := []string{}
 	for i := range items {
 		item := &items[i]
-		if open[item.ID] || w.journal.parts[item.ID].Rows > 0 || slices.ContainsFunc(item.Folds, func(id string) bool { return open[id] }) {
+		if open[item.ID] || w.journal.partial[item.ID].Rows > 0 || slices.ContainsFunc(item.Folds, func(id string) bool { return open[id] }) {
 			unknown = append(unknown, item.ID)
 		}
 	}
@@ -53,46 +53,46 @@ func (w *Writer) unknownOutcome(items []methodspan.Item, wrote bool, err error) 
 	return e
 }
 
-// rest leaves out the rows of items that were stored before the items were complete.
-func (w *Writer) rest(items []methodspan.Item) []methodspan.Item {
-	if len(w.journal.parts) == 0 {
+// unstoredRows returns the items without the rows that earlier writes stored of incomplete items.
+func (w *Writer) unstoredRows(items []methodspan.Item) []methodspan.Item {
+	if len(w.journal.partial) == 0 {
 		return items
 	}
 	items = slices.Clone(items)
 	for i := range items {
-		if n := w.journal.parts[items[i].ID].Rows; n > 0 && n <= len(items[i].Rows) {
+		if n := w.journal.partial[items[i].ID].Rows; n > 0 && n <= len(items[i].Rows) {
 			items[i].Rows = items[i].Rows[n:]
 		}
 	}
 	return items
 }
 
-// storedRows is how many rows rest leaves out, by item.
+// storedRows returns the number of rows that unstoredRows leaves out, by item id.
 func (w *Writer) storedRows(items []methodspan.Item) map[string]int {
 	rows := map[string]int{}
 	for i := range items {
-		if n := w.journal.parts[items[i].ID].Rows; n > 0 && n <= len(items[i].Rows) {
+		if n := w.journal.partial[items[i].ID].Rows; n > 0 && n <= len(items[i].Rows) {
 			rows[items[i].ID] = n
 		}
 	}
 	return rows
 }
 
-// writtenBefore is how many of these rows are in the table.
-func (w *Writer) writtenBefore(skipped map[string]int) (rows int) {
+// rowsInTable returns how many of the skipped rows are in the table and not refused.
+func (w *Writer) rowsInTable(skipped map[string]int) (rows int) {
 	for id, n := range skipped {
-		rows += n - w.journal.parts[id].Refused
+		rows += n - w.journal.partial[id].Refused
 	}
 	return rows
 }
 
-// refusedOfPart is how many rows are refused of the item that a request has a part of,
-// once that is stored.
+// refusedOfPart returns how many rows of the request's incomplete item are refused once the request
+// is stored.
 func (w *Writer) refusedOfPart(r *request) int {
 	if r.part == "" {
 		return 0
 	}
-	n := w.journal.parts[r.part].Refused
+	n := w.journal.partial[r.part].Refused
 	for _, l := range r.letters {
 		if l.item == r.part {
 			n++

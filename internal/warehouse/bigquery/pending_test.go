@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// outage makes the service break every call while it is on.
+// outage makes the service break every call while the returned flag is set.
 func outage(s *fake.Server) *atomic.Bool {
 	var on atomic.Bool
 	s.OnAppend = func(int) fake.Fault {
@@ -40,8 +40,8 @@ func oneItem(seed uint64, id string, rows int) []methodspan.Item {
 	return []methodspan.Item{randomItem(rand.New(rand.NewPCG(seed, 5)), id, rows)}
 }
 
-// A request whose outcome is not known says nothing of items that never were in it.
-func TestOnlyWhatWasSentIsInDoubt(t *testing.T) {
+// A pending request makes only its own items unknown.
+func TestWriter_UnknownOutcomeOnlyOfSentItems(t *testing.T) {
 	s := fake.New(t)
 	down := outage(s)
 	o := options(s, t.TempDir())
@@ -63,16 +63,16 @@ func TestOnlyWhatWasSentIsInDoubt(t *testing.T) {
 	}
 	sum := methodspan.Item{ID: "sum", Folds: []string{"sent"}, Rows: oneItem(3, "sum", 2)[0].Rows}
 	if _, err := w.Write(t.Context(), []methodspan.Item{sum}); !warehouse.Unsettled(err)("sum") {
-		t.Errorf("folded: %v", err)
+		t.Errorf("aggregate: %v", err)
 	}
 	down.Store(false)
 	persist(t, w, other)
 	exact(t, s, append(other[:1:1], sent...))
 }
 
-// A request that was left open and is refused afterwards keeps nothing else from
-// being stored: the end of its stream says that it is not.
-func TestRefusalSettlesWhatWasOpen(t *testing.T) {
+// A pending request is refused when it is sent again. The end of its stream shows that it is not
+// stored, so other items can be stored.
+func TestWriter_RefusalSettlesPendingRequest(t *testing.T) {
 	s := fake.New(t)
 	down := outage(s)
 	o := options(s, t.TempDir())
@@ -99,9 +99,8 @@ func TestRefusalSettlesWhatWasOpen(t *testing.T) {
 	exact(t, s, append(first[:1:1], second...))
 }
 
-// An item that is stored in part is in doubt itself, and no other is, before and after
-// a restart.
-func TestPartsConcernTheirItemOnly(t *testing.T) {
+// A partly stored item is of unknown outcome, other items are not, before and after a restart.
+func TestWriter_PartlyStoredItem(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	o := options(s, dir)
@@ -110,7 +109,7 @@ func TestPartsConcernTheirItemOnly(t *testing.T) {
 	o.Small(3000, time.Minute)
 	w := open(t, o)
 	var well atomic.Int64
-	well.Store(1) // of requests
+	well.Store(1) // requests that succeed
 	s.OnAppend = func(int) fake.Fault {
 		if well.Add(-1) < 0 {
 			return fake.Quota
@@ -120,7 +119,7 @@ func TestPartsConcernTheirItemOnly(t *testing.T) {
 	big := oneItem(4, "big", 60)
 	big[0].Folds = []string{"f-1", "f-2"}
 	if _, err := w.Write(t.Context(), big); !warehouse.Unsettled(err)("big") {
-		t.Errorf("half stored: %v", err)
+		t.Errorf("partly stored: %v", err)
 	}
 	half := len(s.Rows(dataset))
 	if half == 0 || half == 60 {
@@ -144,16 +143,16 @@ func TestPartsConcernTheirItemOnly(t *testing.T) {
 	}
 	well.Store(1000)
 	if res := persist(t, w, append(small[:1:1], big...)); res.Rows != 63 {
-		t.Errorf("%d rows are counted, of 63", res.Rows)
+		t.Errorf("%d rows are counted, want 63", res.Rows)
 	}
 	exact(t, s, append(small[:1:1], big...))
 	if !w.Committed("f-2") {
-		t.Error("what is folded into an item of several requests is not settled")
+		t.Error("an item aggregated into an item of several requests is not committed")
 	}
 }
 
-// What is known of an item that never came to its end is forgotten as ids are.
-func TestPartsAge(t *testing.T) {
+// The part count of an item that never comes again is forgotten when its id would be.
+func TestWriter_PartlyStoredItemForgotten(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	o := options(s, dir)
@@ -168,7 +167,7 @@ func TestPartsAge(t *testing.T) {
 		return fake.None
 	}
 	if _, err := w.Write(t.Context(), oneItem(4, "big", 60)); !isUnknown(err) {
-		t.Errorf("half stored: %v", err)
+		t.Errorf("partly stored: %v", err)
 	}
 	for _, c := range []struct {
 		after time.Duration

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// prepare makes sure of the table and the view.
+// prepare creates or updates the table and the view.
 func (o *Options) prepare(ctx context.Context, rest *REST) error {
 	table, _, err := rest.EnsureTable(ctx, o.Dataset, o.Expiration)
 	if err != nil {
@@ -18,37 +18,38 @@ func (o *Options) prepare(ctx context.Context, rest *REST) error {
 	return o.prepareView(ctx, rest)
 }
 
-// warnOfExpiration warns if the table keeps its days for another time than the option
-// says, which counts only when the table is made.
+// warnOfExpiration warns if the table keeps its days for another time than the option, which
+// applies only when the table is created. It also warns if the table itself expires.
 func (o *Options) warnOfExpiration(t *Table) {
 	if ms, _ := strconv.ParseInt(t.TimePartitioning.ExpirationMS, 10, 64); ms != o.Expiration.Milliseconds() {
-		o.Warn(fmt.Sprintf("The table %s.%s keeps a day %s, and `partition_expiration` says %s, which counts only when the table is made: change one of them.",
-			o.Dataset, TableName, keptFor(time.Duration(ms)*time.Millisecond), keptFor(o.Expiration)))
+		o.Warn(fmt.Sprintf("The table %s.%s keeps a day %s, and `partition_expiration` is %s, which applies only when the table is created: change one of them.",
+			o.Dataset, TableName, retentionText(time.Duration(ms)*time.Millisecond), retentionText(o.Expiration)))
 	}
 	if ms, _ := strconv.ParseInt(t.ExpirationTime, 10, 64); ms != 0 {
-		o.Warn(fmt.Sprintf("The table %s.%s expires at %s with all its rows: take its expiration time away.", o.Dataset, TableName, time.UnixMilli(ms).UTC().Format(time.RFC3339)))
+		o.Warn(fmt.Sprintf("The table %s.%s expires at %s with all its rows: remove its expiration time.", o.Dataset, TableName, time.UnixMilli(ms).UTC().Format(time.RFC3339)))
 	}
 }
 
-func keptFor(d time.Duration) string {
+// retentionText returns d for a message; 0 means for ever.
+func retentionText(d time.Duration) string {
 	if d == 0 {
 		return "for ever"
 	}
 	return "for " + d.String()
 }
 
-// remake makes the table again if it was dropped. Another collector may have done so.
-func (o *Options) remake(ctx context.Context, rest *REST) error {
+// recreateTable creates the table if it was dropped. Another collector may already have created it.
+func (o *Options) recreateTable(ctx context.Context, rest *REST) error {
 	_, made, err := rest.EnsureTable(ctx, o.Dataset, o.Expiration)
 	if err != nil || !made {
 		return err
 	}
-	o.Warn(fmt.Sprintf("The table %s.%s was gone and is made again, without the rows that it had.", o.Dataset, TableName))
+	o.Warn(fmt.Sprintf("The table %s.%s was missing and is created again, without its earlier rows.", o.Dataset, TableName))
 	return o.prepareView(ctx, rest)
 }
 
-// prepareView does without the view where the account may not make it: only queries by
-// other tools need it.
+// prepareView creates or updates the view. Without the permission it only warns: the view is only
+// for queries by other tools.
 func (o *Options) prepareView(ctx context.Context, rest *REST) error {
 	err := rest.EnsureView(ctx, o.Dataset)
 	if HasStatus(err, http.StatusForbidden) {

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// permissions are those that the services ask for a request.
+// permissions maps requests to the permission that the services require.
 var permissions = []struct {
 	request *regexp.Regexp
 	needs   string
@@ -21,14 +21,14 @@ var permissions = []struct {
 	{regexp.MustCompile(`^POST .*/tables$`), "bigquery.tables.create"},
 	{regexp.MustCompile(`^PATCH .*/tables/[^/]+$`), "bigquery.tables.update"},
 	{regexp.MustCompile(`^POST .*/jobs$`), "bigquery.jobs.create"},
-	{regexp.MustCompile(`^GET .*/jobs/[^/]+$`), "bigquery.jobs.create"}, // for one's own
+	{regexp.MustCompile(`^GET .*/jobs/[^/]+$`), "bigquery.jobs.create"}, // for own jobs
 	{regexp.MustCompile(`^POST /upload/.*/o$`), "storage.objects.create"},
 	{regexp.MustCompile(`^DELETE .*/o/.+$`), "storage.objects.delete"},
 }
 
-// The page on BigQuery names every permission that a run by load jobs takes: making
-// the table, letting it grow, loading, cleaning up.
-func TestPageNamesThePrivileges(t *testing.T) {
+// The guide on BigQuery names every permission that mode load needs: to create and extend the
+// table, to load, and to clean up.
+func TestPermissions_NamedInGuide(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/guides/bigquery.md")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestPageNamesThePrivileges(t *testing.T) {
 				return 0
 			}
 		}
-		t.Errorf("%s %s needs a permission that is not known", method, path)
+		t.Errorf("%s %s needs a permission that the test does not know", method, path)
 		return 0
 	}
 	open(t, options(s, t.TempDir()))

@@ -14,36 +14,37 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrTooDear means that a query would read more than it may.
-var ErrTooDear = errors.New("the query would read more than allowed")
+// ErrQueryTooLarge means that a query would read more bytes than allowed.
+var ErrQueryTooLarge = errors.New("the query would read more than allowed")
 
-// QueryOptions say who asks what, and how much it may cost.
+// QueryOptions configures a Querier.
 type QueryOptions struct {
 	Dataset     Dataset
-	Billing     string // the project that pays; empty = the dataset's
+	Billing     string // the project that pays; empty means the dataset's project
 	Endpoints   Endpoints
-	Credentials oauth2.TokenSource // nil = those of the environment
-	// MaxBytesBilled bounds what all queries together may read. 0 = unbounded. The service gets
-	// it as the bound of each, of which it bills 10 MB at least.
+	Credentials oauth2.TokenSource // nil means the application default credentials
+	// MaxBytesBilled bounds the bytes of all queries together; 0 means no limit. The service also
+	// gets it as the limit of each query, of which it bills at least 10 MB.
 	MaxBytesBilled int64
-	// MaxBytesRead bounds it by the dry runs alone. 0 = unbounded.
+	// MaxBytesRead bounds the bytes of all queries together, by their dry runs alone; 0 means no
+	// limit.
 	MaxBytesRead int64
-	// Spent counts what they read, with other queriers' where they have the same; nil =
-	// this querier's alone.
+	// Spent counts the bytes of queries. Queriers that share it share the limits. nil means a
+	// counter of its own.
 	Spent *Spent
-	// Estimated is called before a query starts, with how much it reads at most.
+	// Estimated is called before a query starts, with an upper bound of the bytes that it reads.
 	Estimated func(name string, bytes int64)
 	// Waiting is called from time to time while a query runs.
 	Waiting func(name string, since time.Duration)
 }
 
-// Querier runs queries on a dataset, each after a dry run that says what it reads.
+// Querier runs queries on a dataset, each after a dry run that estimates the bytes it reads.
 type Querier struct {
 	opts QueryOptions
 	rest *REST
 }
 
-// NewQuerier prepares it; it does not connect.
+// NewQuerier creates a Querier. It does not connect.
 func NewQuerier(opts QueryOptions) (*Querier, error) {
 	if err := opts.Dataset.Check(); err != nil {
 		return nil, err
@@ -57,31 +58,31 @@ func NewQuerier(opts QueryOptions) (*Querier, error) {
 	if opts.Spent == nil {
 		opts.Spent = new(Spent)
 	}
-	rest, err := NewREST(opts.Endpoints, sourceOf(opts.Credentials))
+	rest, err := NewREST(opts.Endpoints, credentialSource(opts.Credentials))
 	if err != nil {
 		return nil, err
 	}
 	return &Querier{opts: opts, rest: rest}, nil
 }
 
-// pollFor is how long the service keeps a question for results open.
+// pollFor is how long the service holds a request for results open.
 const pollFor = 10 * time.Second
 
-// Run runs one statement that reads; name is what it is called in messages.
+// Run runs one SELECT statement. name identifies it in messages.
 func (q *Querier) Run(ctx context.Context, name, text string, args map[string]any) (*Answer, error) {
-	params, err := arguments(args)
+	params, err := namedArguments(args)
 	if err != nil {
 		return nil, err
 	}
 	job := &Job{Reference: JobReference{ProjectID: q.opts.Billing}}
-	job.Configuration.Labels = map[string]string{"corehour": label(name)}
+	job.Configuration.Labels = map[string]string{"corehour": jobLabel(name)}
 	job.Configuration.Query = &QueryConfig{
 		Query:          text,
 		DefaultDataset: &DatasetRef{q.opts.Dataset.Project, q.opts.Dataset.Name},
 		ParameterMode:  "NAMED", Parameters: params,
 	}
-	// All requests about a job outside the US and the EU must name its location, also
-	// where the answer that does is lost.
+	// Requests about a job outside the US and the EU must name its location. The dry run returns
+	// it, so it is known even if the answer to the start is lost.
 	if job.Reference.Location, err = q.estimate(ctx, name, *job); err != nil {
 		return nil, err
 	}
@@ -92,15 +93,15 @@ func (q *Querier) Run(ctx context.Context, name, text string, args map[string]an
 	err = q.rest.retry(ctx, func() (err error) {
 		a, err = q.start(ctx, name, *job)
 		return err
-	}, jobPasses)
+	}, jobIsTemporary)
 	return a, err
 }
 
-// start starts a job of its own and waits for its end.
+// start starts a job with an id of its own and waits for its end.
 func (q *Querier) start(ctx context.Context, name string, job Job) (*Answer, error) {
-	job.Reference.JobID = "corehour_" + rand.Text() // so that a repeated request starts no second job
+	job.Reference.JobID = "corehour_" + rand.Text() // a repeated request starts no second job
 	started := job
-	err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.of(q.opts.Billing, "jobs"), body: &job}, &started)
+	err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.projectURL(q.opts.Billing, "jobs"), body: &job}, &started)
 	if err != nil && !HasStatus(err, http.StatusConflict) {
 		return nil, err
 	}
@@ -108,15 +109,15 @@ func (q *Querier) start(ctx context.Context, name string, job Job) (*Answer, err
 	if started.Reference.Location != "" {
 		a.job.Location = started.Reference.Location
 	}
-	return a, a.begin(ctx, name)
+	return a, a.awaitEnd(ctx, name)
 }
 
-// estimate asks what a query reads and whether it is one that only reads. The answer
-// says where it runs.
+// estimate makes a dry run: it checks that the statement only reads, counts the bytes against the
+// limits, and returns the location of the job.
 func (q *Querier) estimate(ctx context.Context, name string, job Job) (location string, err error) {
 	job.Configuration.DryRun = true
 	var dry Job
-	if err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.of(q.opts.Billing, "jobs"), body: job}, &dry); err != nil {
+	if err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.projectURL(q.opts.Billing, "jobs"), body: job}, &dry); err != nil {
 		return "", err
 	}
 	if s := dry.Statistics.Query; s == nil || s.StatementType != "SELECT" {
@@ -124,11 +125,11 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) (location 
 		if s != nil {
 			kind = s.StatementType
 		}
-		return "", fmt.Errorf("only statements that read are run: want one SELECT, found %s", kind)
+		return "", fmt.Errorf("only statements that read are allowed: want one SELECT, found %s", kind)
 	}
 	n, err := strconv.ParseInt(dry.Statistics.TotalBytesProcessed, 10, 64)
 	if err != nil {
-		return "", fmt.Errorf("the dry run said nothing of bytes: %w", err)
+		return "", fmt.Errorf("the dry run returned no number of bytes: %w", err)
 	}
 	if q.opts.Estimated != nil {
 		q.opts.Estimated(name, n)
@@ -136,8 +137,9 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) (location 
 	return dry.Reference.Location, q.opts.Spent.countQuery(name, n, q.opts.MaxBytesBilled, q.opts.MaxBytesRead)
 }
 
-// label is a name as labels may be: lower case, digits, dashes and underscores.
-func label(name string) string {
+// jobLabel converts a name to the characters that a label can have: lower case letters, digits,
+// dashes and underscores.
+func jobLabel(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 			return r
@@ -146,7 +148,7 @@ func label(name string) string {
 	}, strings.ToLower(cutText(name, 60)))
 }
 
-// Bytes is a number of bytes for people.
+// Bytes formats a number of bytes, such as "1.5 GB".
 func Bytes(n int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	v, i := float64(n), 0
@@ -156,7 +158,7 @@ func Bytes(n int64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64) + " " + units[i]
 }
 
-// Answer is the rows of a query, read page by page.
+// Answer holds the rows of a query, which are read page by page.
 type Answer struct {
 	Fields []Field
 
@@ -166,11 +168,11 @@ type Answer struct {
 	next    int
 }
 
-// begin waits for the end of the query.
-func (a *Answer) begin(ctx context.Context, name string) error {
+// awaitEnd waits for the end of the query and fetches the first page.
+func (a *Answer) awaitEnd(ctx context.Context, name string) error {
 	started := time.Now()
 	for !a.page.JobComplete {
-		if err := a.fetch(ctx); err != nil {
+		if err := a.fetchPage(ctx); err != nil {
 			if ctx.Err() != nil {
 				a.cancel()
 			}
@@ -187,7 +189,7 @@ func (a *Answer) begin(ctx context.Context, name string) error {
 	return nil
 }
 
-func (a *Answer) fetch(ctx context.Context) error {
+func (a *Answer) fetchPage(ctx context.Context) error {
 	ask := url.Values{"timeoutMs": {strconv.FormatInt(pollFor.Milliseconds(), 10)}, "formatOptions.useInt64Timestamp": {"true"}}
 	if a.page.PageToken != "" {
 		ask.Set("pageToken", a.page.PageToken)
@@ -197,29 +199,29 @@ func (a *Answer) fetch(ctx context.Context) error {
 	}
 	a.page, a.next = Results{}, 0
 	return a.querier.rest.do(ctx, call{method: http.MethodGet,
-		url: a.querier.rest.of(a.job.ProjectID, "queries", a.job.JobID) + "?" + ask.Encode()}, &a.page)
+		url: a.querier.rest.projectURL(a.job.ProjectID, "queries", a.job.JobID) + "?" + ask.Encode()}, &a.page)
 }
 
-// cancelWithin bounds the attempt to stop a query that nobody waits for.
+// cancelWithin bounds the request that cancels a query.
 const cancelWithin = 3 * time.Second
 
 func (a *Answer) cancel() {
 	ctx, stop := context.WithTimeout(context.Background(), cancelWithin)
 	defer stop()
-	address := a.querier.rest.of(a.job.ProjectID, "jobs", a.job.JobID, "cancel")
+	address := a.querier.rest.projectURL(a.job.ProjectID, "jobs", a.job.JobID, "cancel")
 	if a.job.Location != "" {
 		address += "?location=" + url.QueryEscape(a.job.Location)
 	}
-	_ = a.querier.rest.once(ctx, call{method: http.MethodPost, url: address}, nil) // it ends by itself, too
+	_ = a.querier.rest.sendOnce(ctx, call{method: http.MethodPost, url: address}, nil) // if this fails, the query ends by itself
 }
 
-// Next reads a row into values; false after the last.
+// Next reads the next row into values. It returns false after the last row.
 func (a *Answer) Next(ctx context.Context, values []any) (bool, error) {
 	for a.next == len(a.page.Rows) {
 		if a.page.PageToken == "" {
 			return false, nil
 		}
-		if err := a.fetch(ctx); err != nil {
+		if err := a.fetchPage(ctx); err != nil {
 			return false, err
 		}
 	}

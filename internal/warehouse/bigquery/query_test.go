@@ -15,8 +15,8 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// Only what the dry run calls a SELECT is run, whatever else a service answers.
-func TestOnlySelectsAreRun(t *testing.T) {
+// A statement is run only if the dry run classifies it as SELECT.
+func TestQuerier_RefusesNonSelect(t *testing.T) {
 	for statistics, want := range map[string]string{
 		`{"totalBytesProcessed":"1","query":{"statementType":"DELETE"}}`: "want one SELECT, found DELETE",
 		`{"totalBytesProcessed":"1","query":{"statementType":"SCRIPT"}}`: "want one SELECT, found SCRIPT",
@@ -42,7 +42,7 @@ func TestOnlySelectsAreRun(t *testing.T) {
 	}
 }
 
-// asker asks a fake service, which answers every query with one row.
+// asker returns a querier of a fake service that answers every query with one row.
 func asker(t *testing.T, s *fake.Server) *bigquery.Querier {
 	t.Helper()
 	s.Query = func(fake.Query) (*fake.Result, error) {
@@ -64,9 +64,9 @@ func isSeven(t *testing.T, q *bigquery.Querier) {
 	assert.Equal(t, []any{int64(7)}, values)
 }
 
-// Results are asked for with the location of the job, which is not the US, though the
-// answer that started it is lost.
-func TestLocationOutlivesALostAnswer(t *testing.T) {
+// Results are requested with the location of the job, which is not the US, even if the answer that
+// started the job is lost.
+func TestQuerier_LostAnswerKeepsLocation(t *testing.T) {
 	s := fake.New(t)
 	jobs := 0
 	s.LoseAnswer = func(method, _ string) bool {
@@ -79,8 +79,8 @@ func TestLocationOutlivesALostAnswer(t *testing.T) {
 	assert.Equal(t, 3, jobs)
 }
 
-// What passes by the service's table of errors is tried again, within bounds.
-func TestPassingErrorsAreRetried(t *testing.T) {
+// Errors that are temporary by the service's table of errors are retried, up to a limit.
+func TestQuerier_RetriesTemporaryErrors(t *testing.T) {
 	for _, reason := range []string{"jobBackendError", "jobInternalError", "jobRateLimitExceeded"} {
 		s := fake.New(t)
 		jobs, failures := 0, 3
@@ -114,8 +114,8 @@ func TestPassingErrorsAreRetried(t *testing.T) {
 	}
 }
 
-// A request that nobody answers ends, and is sent again.
-func TestRequestsHaveATimeLimit(t *testing.T) {
+// A request without an answer times out and is sent again.
+func TestQuerier_RequestTimeout(t *testing.T) {
 	s := fake.New(t)
 	var asked atomic.Int64
 	s.OnREST = func(string, string) int {

@@ -8,12 +8,12 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// maxRequestBytes is how large a request may get: the service takes 10 MB, the
-// schema and what surrounds the rows included.
+// maxRequestBytes bounds a request. The service accepts 10 MB including the schema and the other
+// fields.
 const maxRequestBytes = 9_000_000
 
-// Fields of google.cloud.bigquery.storage.v1.AppendRowsRequest, of its ProtoData
-// and of a wrapped number.
+// Field numbers of google.cloud.bigquery.storage.v1.AppendRowsRequest, of its ProtoData, and of a
+// wrapped integer.
 const (
 	requestStream       = 1
 	requestOffset       = 2
@@ -25,23 +25,23 @@ const (
 	requestHeaderAtMost = 512
 )
 
-// request is what is stored together or not at all.
+// request holds the rows that are stored together or not at all.
 type request struct {
-	rows []byte // encoded, one behind the other
-	ends []int  // where in rows each ends
+	rows []byte // encoded, one after the other
+	ends []int  // offset in rows of the end of each row
 	refs []*methodspan.Row
 
-	ids []string // items that are complete with these rows
-	// part is the item whose rows are too many for one request, and partRows how
-	// many of them are stored with this one.
+	ids []string // items that are complete once the request is stored
+	// part is the item whose rows need several requests; partRows is how many of its rows are
+	// stored after this one.
 	part     string
 	partRows int
 
-	letters []letter // of rows that are not in it any more
+	letters []pendingLetter // of rows that were removed from the request
 }
 
-// without takes rows out, by their places in ascending order.
-func (r *request) without(places []int) *request {
+// withoutRows returns a copy without the rows at places, which are in ascending order.
+func (r *request) withoutRows(places []int) *request {
 	out := &request{ids: r.ids, part: r.part, partRows: r.partRows, letters: r.letters}
 	begin := 0
 	for i, end := range r.ends {
@@ -57,7 +57,7 @@ func (r *request) without(places []int) *request {
 	return out
 }
 
-// message is the request on the wire. The rows are not copied.
+// message returns the encoded request. It does not copy the rows.
 func (r *request) message(stream string, offset int64, withSchema bool) wireMessage {
 	h := make([]byte, 0, requestHeaderAtMost)
 	h = protowire.AppendTag(h, requestStream, protowire.BytesType)
@@ -81,10 +81,10 @@ func (r *request) message(stream string, offset int64, withSchema bool) wireMess
 	return wireMessage{h, r.rows}
 }
 
-// wireMessage is a message that is encoded already, in pieces.
+// wireMessage is an encoded message, in pieces.
 type wireMessage [][]byte
 
-// codec sends encoded messages as they are and reads answers as usual.
+// codec sends encoded messages unchanged and decodes answers as usual.
 type codec struct{}
 
 func (codec) Marshal(v any) (mem.BufferSlice, error) {

@@ -5,24 +5,24 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// requestBuilder makes requests of the rows of one write, one after the other. An item
-// is in one request if it fits.
+// requestBuilder splits the rows of one write into requests. The rows of an item are in one request
+// if they fit.
 type requestBuilder struct {
 	encoder *encoder
 	items   []methodspan.Item
-	rows    []*methodspan.Row // not yet in a request, in the order of the items
-	skipped map[string]int    // rows of an item that were stored before
-	limit   int               // bytes of a request's rows
+	rows    []*methodspan.Row // not in a request yet, in the order of the items
+	skipped map[string]int    // rows of an item that are already stored
+	limit   int               // maximum bytes of a request's rows
 
-	tooLarge func(*methodspan.Row) letter // of a row that no request can hold
+	tooLargeLetter func(*methodspan.Row) pendingLetter // for a row that is too large for any request
 }
 
-// next is nil after the last one.
+// next returns the next request, nil after the last one.
 func (c *requestBuilder) next() *request {
 	r := &request{}
 	for len(c.items) > 0 {
 		item := &c.items[0]
-		mine := c.of(item)
+		mine := c.itemRows(item)
 		atItem := len(r.rows)
 		n := 0
 		for n < len(mine) {
@@ -31,7 +31,7 @@ func (c *requestBuilder) next() *request {
 			if len(r.rows) > c.limit {
 				r.rows = r.rows[:before]
 				if before == 0 {
-					r.letters = append(r.letters, c.tooLarge(mine[n]))
+					r.letters = append(r.letters, c.tooLargeLetter(mine[n]))
 					n++
 					continue
 				}
@@ -42,17 +42,17 @@ func (c *requestBuilder) next() *request {
 			n++
 		}
 		switch {
-		case n == len(mine): // all of it
+		case n == len(mine): // the whole item fits
 			c.rows = c.rows[n:]
 			r.ids = append(append(r.ids, item.ID), item.Folds...)
 			c.items = c.items[1:]
-		case atItem > 0: // it goes into the next one
+		case atItem > 0: // the item goes into the next request
 			keep := len(r.ends) - n
 			r.rows, r.ends, r.refs = r.rows[:atItem], r.ends[:keep], r.refs[:keep]
 			return r
 		default:
 			c.rows = c.rows[n:]
-			r.part, r.partRows = item.ID, c.skipped[item.ID]+place(item, mine[n])
+			r.part, r.partRows = item.ID, c.skipped[item.ID]+rowIndex(item, mine[n])
 			return r
 		}
 	}
@@ -62,8 +62,8 @@ func (c *requestBuilder) next() *request {
 	return r
 }
 
-// of is the rows of an item that are left.
-func (c *requestBuilder) of(item *methodspan.Item) []*methodspan.Row {
+// itemRows returns the remaining rows of an item.
+func (c *requestBuilder) itemRows(item *methodspan.Item) []*methodspan.Row {
 	n := 0
 	for n < len(c.rows) && c.rows[n].BatchID == item.ID {
 		n++
@@ -71,8 +71,8 @@ func (c *requestBuilder) of(item *methodspan.Item) []*methodspan.Row {
 	return c.rows[:n]
 }
 
-// place is where in the item a row is.
-func place(item *methodspan.Item, row *methodspan.Row) int {
+// rowIndex returns the index of a row in its item.
+func rowIndex(item *methodspan.Item, row *methodspan.Row) int {
 	for i := range item.Rows {
 		if &item.Rows[i] == row {
 			return i
@@ -81,8 +81,8 @@ func place(item *methodspan.Item, row *methodspan.Row) int {
 	return len(item.Rows)
 }
 
-// chosen leaves the items that a batch took.
-func chosen(items []methodspan.Item, b warehouse.Batch) []methodspan.Item {
+// acceptedItems returns the items that are in the batch, each once.
+func acceptedItems(items []methodspan.Item, b warehouse.Batch) []methodspan.Item {
 	taken := make(map[string]bool, len(b.IDs))
 	for _, id := range b.IDs {
 		taken[id] = true
@@ -90,7 +90,7 @@ func chosen(items []methodspan.Item, b warehouse.Batch) []methodspan.Item {
 	var out []methodspan.Item
 	for _, item := range items {
 		if taken[item.ID] {
-			taken[item.ID] = false // once
+			taken[item.ID] = false // skip its duplicates
 			out = append(out, item)
 		}
 	}

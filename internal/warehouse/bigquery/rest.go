@@ -20,9 +20,9 @@ import (
 
 const scope = "https://www.googleapis.com/auth/cloud-platform"
 
-// sourceOf finds credentials when they are first needed: those given, else the
-// application default credentials of the environment.
-func sourceOf(given oauth2.TokenSource) func() (oauth2.TokenSource, error) {
+// credentialSource returns a function that finds the credentials at its first call: those given,
+// else the application default credentials.
+func credentialSource(given oauth2.TokenSource) func() (oauth2.TokenSource, error) {
 	return sync.OnceValues(func() (oauth2.TokenSource, error) {
 		if given != nil {
 			return given, nil
@@ -36,16 +36,15 @@ func sourceOf(given oauth2.TokenSource) func() (oauth2.TokenSource, error) {
 	})
 }
 
-// REST is a client of the REST interface of BigQuery, as far as it is needed
-// here.
+// REST is a client of BigQuery's REST API, limited to the calls needed here.
 type REST struct {
 	endpoints Endpoints
 	client    *http.Client
-	// firstPause is that before the first repetition of a request.
+	// firstPause is the pause before the first retry.
 	firstPause time.Duration
 }
 
-// NewREST prepares the client; it does not connect.
+// NewREST creates the client. It does not connect.
 func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)) (*REST, error) {
 	r := &REST{endpoints: endpoints.withDefaults()}
 	if err := CheckEndpoint(r.endpoints.API, DefaultAPI); err != nil {
@@ -57,7 +56,7 @@ func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)
 	return r, nil
 }
 
-// connect makes the client for an address.
+// connect creates the HTTP client for an address. An http:// address gets no credentials.
 func (r *REST) connect(address string, credentials func() (oauth2.TokenSource, error)) error {
 	r.client, r.firstPause = &http.Client{Timeout: requestWithin}, 500*time.Millisecond
 	if strings.HasPrefix(address, "http://") {
@@ -72,20 +71,20 @@ func (r *REST) connect(address string, credentials func() (oauth2.TokenSource, e
 	return nil
 }
 
-// CheckEndpoint says what is wrong with the address of a service, without the
-// credentials that may be in it.
+// CheckEndpoint returns an error if address is not a valid address of a service. The error contains
+// no credentials.
 func CheckEndpoint(address, example string) error {
 	u, err := url.Parse(address)
 	if err == nil && u.User != nil {
-		return fmt.Errorf("it must be without user and password, as %s; credentials are those of the environment; found %q", example, redacted(address))
+		return fmt.Errorf("it must be without user and password, like %s; credentials come from the environment; found %q", example, redacted(address))
 	}
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("it must be a URL as %s, found %q", example, redacted(address))
+		return fmt.Errorf("it must be a URL like %s, found %q", example, redacted(address))
 	}
 	return nil
 }
 
-// redacted leaves out what may be credentials, also of what is no URL.
+// redacted removes possible credentials from an address, even if it is not a valid URL.
 func redacted(address string) string {
 	if i := strings.LastIndexByte(address, '@'); i >= 0 {
 		address = "..." + address[i:]
@@ -94,7 +93,7 @@ func redacted(address string) string {
 	return address
 }
 
-// Failure is an error that a service answered with.
+// Failure is an error answer of a service.
 type Failure struct {
 	Status  int
 	Reason  string
@@ -108,48 +107,46 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s (%s, HTTP %d)", f.Message, f.Reason, f.Status)
 }
 
-// HasStatus reports whether an error is an answer with this HTTP status.
+// HasStatus reports whether err is an answer with this HTTP status.
 func HasStatus(err error, code int) bool {
 	var f *Failure
 	return errors.As(err, &f) && f.Status == code
 }
 
-// restAttempts is how often a request is sent when the service is not able to
-// answer or the network fails. Nothing here is done twice by that: what was done by an
-// attempt whose answer was lost is answered with a conflict, a failed condition or not
-// found, which whoever asks understands.
+// restAttempts is how often a request is sent while the service or the network fails. Repeating a
+// request is safe: if a lost answer hid its success, the repeat is answered with a conflict, a
+// failed condition or not found, which the callers handle.
 const restAttempts = 4
 
-// requestWithin bounds one attempt, its answer included.
+// requestWithin bounds one attempt, including its answer.
 const requestWithin = time.Minute
 
-// Reasons of the service's table of errors
-// (https://docs.cloud.google.com/bigquery/docs/error-messages) that pass, whatever the
-// HTTP status: of a request, which is repeated, and of a job, which is started again
-// with another id.
+// Temporary errors by their reason, whatever their HTTP status
+// (https://docs.cloud.google.com/bigquery/docs/error-messages). A request is repeated; a job is
+// started again with another id.
 var (
-	passing      = []string{"backendError", "internalError", "rateLimitExceeded"}
-	passingOfJob = []string{"jobBackendError", "jobInternalError", "jobRateLimitExceeded"}
+	temporaryReasons    = []string{"backendError", "internalError", "rateLimitExceeded"}
+	temporaryJobReasons = []string{"jobBackendError", "jobInternalError", "jobRateLimitExceeded"}
 )
 
-// maxAnswer bounds the answers that are read: a page of results has 20 MB at most.
+// maxAnswer bounds the size of an answer in bytes: a page of results has at most 20 MB.
 const maxAnswer = 64 << 20
 
 // call is one request.
 type call struct {
 	method, url string
-	body        any // as JSON, or []byte as it is
+	body        any // []byte is sent unchanged, other types as JSON
 	header      map[string]string
 }
 
-// do sends a request, several times if need be, and decodes the answer.
+// do sends a request, with retries, and decodes the answer into into.
 func (r *REST) do(ctx context.Context, c call, into any) error {
 	return r.retry(ctx,
-		func() error { return r.once(ctx, c, into) },
-		func(err error) bool { return temporary(ctx, err) })
+		func() error { return r.sendOnce(ctx, c, into) },
+		func(err error) bool { return isTemporary(ctx, err) })
 }
 
-// retry tries several times if need be, as long as the errors pass.
+// retry calls try until it succeeds, its error does not satisfy passes, or restAttempts is reached.
 func (r *REST) retry(ctx context.Context, try func() error, passes func(error) bool) error {
 	var err error
 	for n := range restAttempts {
@@ -163,21 +160,21 @@ func (r *REST) retry(ctx context.Context, try func() error, passes func(error) b
 	return err
 }
 
-func temporary(ctx context.Context, err error) bool {
+func isTemporary(ctx context.Context, err error) bool {
 	var f *Failure
 	if !errors.As(err, &f) {
 		return ctx.Err() == nil
 	}
-	return f.Status == http.StatusTooManyRequests || f.Status >= 500 || slices.Contains(passing, f.Reason)
+	return f.Status == http.StatusTooManyRequests || f.Status >= 500 || slices.Contains(temporaryReasons, f.Reason)
 }
 
-// jobPasses reports whether a job has failed that may succeed if it is started again.
-func jobPasses(err error) bool {
+// jobIsTemporary reports whether a failed job may succeed if it is started again.
+func jobIsTemporary(err error) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.Contains(passingOfJob, f.Reason)
+	return errors.As(err, &f) && slices.Contains(temporaryJobReasons, f.Reason)
 }
 
-func (r *REST) once(ctx context.Context, c call, into any) error {
+func (r *REST) sendOnce(ctx context.Context, c call, into any) error {
 	var body io.Reader
 	contentType := ""
 	switch b := c.body.(type) {
@@ -211,7 +208,7 @@ func (r *REST) once(ctx context.Context, c call, into any) error {
 		return err
 	}
 	if resp.StatusCode >= 300 {
-		return failureOf(resp.StatusCode, data)
+		return newFailure(resp.StatusCode, data)
 	}
 	if into == nil || len(data) == 0 {
 		return nil
@@ -219,7 +216,7 @@ func (r *REST) once(ctx context.Context, c call, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-func failureOf(code int, data []byte) *Failure {
+func newFailure(code int, data []byte) *Failure {
 	var body struct {
 		Error struct {
 			Message string
@@ -236,8 +233,8 @@ func failureOf(code int, data []byte) *Failure {
 	return f
 }
 
-// of is the address of something in a project.
-func (r *REST) of(project string, parts ...string) string {
+// projectURL returns the URL of a resource in a project.
+func (r *REST) projectURL(project string, parts ...string) string {
 	path := r.endpoints.API + "/bigquery/v2/projects/" + url.PathEscape(project)
 	for _, p := range parts {
 		path += "/" + url.PathEscape(p)

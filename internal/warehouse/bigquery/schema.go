@@ -10,11 +10,11 @@ import (
 	"github.com/corehour/corehour/internal/columns"
 )
 
-// descriptor says in the terms of protocol buffers what encoder writes. It goes
-// with the first request of every connection.
-var descriptor = sync.OnceValue(func() *descriptorpb.DescriptorProto { return message("MethodCall", columns.All) })
+// descriptor describes the encoded rows for the service. The first request of every connection
+// carries it.
+var descriptor = sync.OnceValue(func() *descriptorpb.DescriptorProto { return messageDescriptor("MethodCall", columns.All) })
 
-func message(name string, fields []columns.Column) *descriptorpb.DescriptorProto {
+func messageDescriptor(name string, fields []columns.Column) *descriptorpb.DescriptorProto {
 	d := &descriptorpb.DescriptorProto{Name: proto.String(name)}
 	for i, c := range fields {
 		f := &descriptorpb.FieldDescriptorProto{
@@ -24,7 +24,7 @@ func message(name string, fields []columns.Column) *descriptorpb.DescriptorProto
 		}
 		switch c.Type {
 		case columns.List:
-			nested := message("T_"+c.Name, c.Fields)
+			nested := messageDescriptor("T_"+c.Name, c.Fields)
 			d.NestedType = append(d.NestedType, nested)
 			f.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
 			f.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
@@ -47,7 +47,7 @@ func message(name string, fields []columns.Column) *descriptorpb.DescriptorProto
 	return d
 }
 
-// writerSchema is the descriptor as a request carries it.
+// writerSchema is the encoded descriptor.
 var writerSchema = sync.OnceValue(func() []byte {
 	b, err := proto.Marshal(&storagepb.ProtoSchema{ProtoDescriptor: descriptor()})
 	if err != nil { // nothing in it can be refused

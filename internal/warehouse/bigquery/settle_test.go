@@ -34,8 +34,8 @@ func refuseThird(r fake.Row) string {
 	return ""
 }
 
-// A row that is refused is a dead letter once, however often its item comes again.
-func TestLettersAreWrittenOnce(t *testing.T) {
+// A refused row becomes one dead letter, however often its item comes again.
+func TestWriter_DeadLetterWrittenOnce(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = refuseThird
 	dir := t.TempDir()
@@ -43,11 +43,11 @@ func TestLettersAreWrittenOnce(t *testing.T) {
 	o.Small(2500, time.Minute)
 	w := open(t, o)
 	items := oneItem(5, "a", 5)
-	for len(items[0].Rows[4].Signature) < 3000 { // which no request can hold
+	for len(items[0].Rows[4].Signature) < 3000 { // too large for any request
 		items[0].Rows[4].Signature += "too large for a request "
 	}
 	s.OnAppend = func(n int) fake.Fault {
-		if n%2 == 0 && n < 12 { // what is left of the request meets the quota
+		if n%2 == 0 && n < 12 { // the rest of the request meets the quota
 			return fake.Quota
 		}
 		return fake.None
@@ -71,9 +71,8 @@ func TestLettersAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// What the service refused in a write that then failed is reported once, and never counted
-// among what is stored.
-func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
+// Rows refused in a write that then fails are reported once and never counted as stored.
+func TestWriter_RefusalsOfFailedWrite(t *testing.T) {
 	type times func(n int) fake.Fault
 	quotaAt := func(k int) times {
 		return func(n int) fake.Fault {
@@ -88,14 +87,14 @@ func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 		items   []methodspan.Item
 		appends times
 		restart bool
-		last    int // rows that the second write stores or has stored in parts
+		last    int // rows that the second write reports as stored
 	}{
-		// The first request is refused, its rest is stored, the second meets the quota.
+		// One row of the first request is refused and the rest is stored; the second meets the quota.
 		"a part":                      {oneItem(5, "a", 20), quotaAt(3), false, 19},
 		"a part, and a restart":       {oneItem(5, "a", 20), quotaAt(3), true, 19},
 		"another item":                {append(oneItem(5, "a", 7), oneItem(6, "b", 7)...), quotaAt(4), false, 6},
 		"another item, and a restart": {append(oneItem(5, "a", 7), oneItem(6, "b", 7)...), quotaAt(4), true, 6},
-		"in doubt": {oneItem(5, "a", 7), func(n int) fake.Fault {
+		"unknown outcome": {oneItem(5, "a", 7), func(n int) fake.Fault {
 			if n > 1 && down.Load() {
 				return fake.AckLost
 			}
@@ -108,7 +107,7 @@ func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 			s.Refuse = refuseThird
 			s.OnAppend = test.appends
 			s.OnFinalize = func() error {
-				if name == "in doubt" && down.Load() {
+				if name == "unknown outcome" && down.Load() {
 					return status.Error(codes.Unavailable, "the connection is closed")
 				}
 				return nil
@@ -131,9 +130,9 @@ func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 			if _, failure := warehouse.RowErrors(err); failure != nil || last.Rows != test.last {
 				t.Errorf("%+v %v", last, err)
 			}
-			want := len(test.items) // one row of each
+			want := len(test.items) // one row of each item
 			if n := first.Refused[bigquery.Invalid] + last.Refused[bigquery.Invalid]; n != want || lettersIn(t, o.Directory) != want {
-				t.Errorf("%d rows are refused, and %d letters written, of %d", n, lettersIn(t, o.Directory), want)
+				t.Errorf("%d rows refused and %d dead letters written, want %d", n, lettersIn(t, o.Directory), want)
 			}
 			if n := first.RefusedOf["a"] + last.RefusedOf["a"]; n != 1 {
 				t.Errorf("%d rows of the first item are refused", n)
@@ -142,8 +141,8 @@ func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 	}
 }
 
-// A crash behind the commit of what is left of a request does not lose the letters.
-func TestLettersOutliveACrash(t *testing.T) {
+// A crash after the rest of a request was committed does not lose its dead letters.
+func TestWriter_DeadLetterAfterCrash(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = refuseThird
 	ctx, cancel := context.WithCancel(t.Context())
@@ -173,8 +172,9 @@ func TestLettersOutliveACrash(t *testing.T) {
 	}
 }
 
-// What is stored when the disk gets full is written, and not forgotten in a crash.
-func TestFullDiskBehindACommit(t *testing.T) {
+// The disk fills up after a request was committed. Its outcome is written once there is room, and
+// found again after a crash.
+func TestWriter_DiskFullAfterCommit(t *testing.T) {
 	for _, mended := range []bool{false, true} {
 		s := fake.New(t)
 		o := options(s, t.TempDir())
@@ -194,10 +194,10 @@ func TestFullDiskBehindACommit(t *testing.T) {
 			}
 			persist(t, w, second)
 		}
-		_ = w.Abandon() // the file may be closed
+		_ = w.Abandon() // the file may be closed already
 		w = open(t, o)
 		if !w.Committed("a") || w.Committed("b") != mended {
-			t.Error("the start does not know what is stored")
+			t.Error("the start does not find the stored items")
 		}
 		persist(t, w, second)
 		exact(t, s, append(first[:1:1], second...))

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Field is a column as the REST interface has it.
+// Field is a column of the REST API.
 type Field struct {
 	Name        string  `json:"name"`
 	Type        string  `json:"type"`
@@ -29,14 +29,14 @@ type Schema struct {
 	Fields []Field `json:"fields"`
 }
 
-// TableReference names a table.
+// TableReference identifies a table.
 type TableReference struct {
 	ProjectID string `json:"projectId"`
 	DatasetID string `json:"datasetId"`
 	TableID   string `json:"tableId"`
 }
 
-// Table is a table or a view as the REST interface has it, as far as it matters.
+// Table is a table or a view of the REST API, with the fields used here.
 type Table struct {
 	Reference              TableReference    `json:"tableReference"`
 	ETag                   string            `json:"etag,omitempty"`
@@ -52,39 +52,39 @@ type Table struct {
 	View                   *View             `json:"view,omitempty"`
 }
 
-// TimePartitioning says how a table is parted.
+// TimePartitioning is the partitioning of a table.
 type TimePartitioning struct {
 	Type         string `json:"type"`
 	Field        string `json:"field,omitempty"`
 	ExpirationMS string `json:"expirationMs,omitempty"`
 }
 
-// Clustering says by what a partition is sorted.
+// Clustering lists the columns by which a partition is sorted.
 type Clustering struct {
 	Fields []string `json:"fields"`
 }
 
-// View is a view's statement.
+// View is the statement of a view.
 type View struct {
 	Query        string `json:"query"`
 	UseLegacySQL bool   `json:"useLegacySql"`
 }
 
-// LabelSchema is the label of the table that holds the version of its schema.
+// LabelSchema is the label with the schema version of the table.
 const LabelSchema = "corehour_schema_version"
 
-// clusterBy are the columns that rows are sorted by; there may be four.
+// clusterBy are the columns by which rows are sorted; BigQuery allows four.
 var clusterBy = []string{"service", "class", "method", "version"}
 
-// fieldsOf turns columns into fields.
-func fieldsOf(list []columns.Column) []Field {
+// restFields converts columns to fields.
+func restFields(list []columns.Column) []Field {
 	var out []Field
 	for _, c := range list {
 		f := Field{Name: c.Name, Type: restType(c.Type.BigQuery), Mode: "NULLABLE", Description: strings.ReplaceAll(c.Unit, "`", "")}
 		switch {
 		case c.Type == columns.List:
-			f.Mode, f.Fields = "REPEATED", fieldsOf(c.Fields)
-		case c.Required && c.Since <= 1: // what is added later is never required
+			f.Mode, f.Fields = "REPEATED", restFields(c.Fields)
+		case c.Required && c.Since <= 1: // a column that is added later can't be required
 			f.Mode = "REQUIRED"
 		}
 		out = append(out, f)
@@ -92,8 +92,8 @@ func fieldsOf(list []columns.Column) []Field {
 	return out
 }
 
-// columnOf finds a column by its name, in upper or lower case.
-func columnOf(fields []Field, name string) (Field, bool) {
+// findField returns the field with this name. It ignores case.
+func findField(fields []Field, name string) (Field, bool) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if i < 0 {
 		return Field{}, false
@@ -101,7 +101,7 @@ func columnOf(fields []Field, name string) (Field, bool) {
 	return fields[i], true
 }
 
-// restType is a type in the older words of the REST interface.
+// restType converts a type of GoogleSQL to its older name in the REST API.
 func restType(t string) string {
 	switch t {
 	case "INT64":
@@ -114,12 +114,12 @@ func restType(t string) string {
 	return t
 }
 
-// tableOf is the table as it is made.
-func tableOf(d Dataset, expiration time.Duration) *Table {
+// newTable returns the definition of the table.
+func newTable(d Dataset, expiration time.Duration) *Table {
 	t := &Table{
 		Reference:              TableReference{d.Project, d.Name, TableName},
 		Description:            "Rows of corehour: measured calls, counts, sums and process states. Histogram bins grow by " + strconv.FormatFloat(methodspan.Gamma, 'g', -1, 64) + ".",
-		Schema:                 &Schema{fieldsOf(columns.All)},
+		Schema:                 &Schema{restFields(columns.All)},
 		TimePartitioning:       &TimePartitioning{Type: "DAY", Field: "event_date"},
 		RequirePartitionFilter: true,
 		Clustering:             &Clustering{clusterBy},
@@ -131,13 +131,13 @@ func tableOf(d Dataset, expiration time.Duration) *Table {
 	return t
 }
 
-// EnsureTable makes the table if it is missing, adds columns that it lacks, and
-// refuses one that rows can't be written to. What it does not write about it
-// leaves as it is: expiration and labels may be changed by hand. made: it was missing.
+// EnsureTable creates the table if it is missing, adds missing columns, and fails if rows can't be
+// written to it. It keeps expiration and other labels, which can be changed by hand. made reports
+// that the table was missing.
 func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Duration) (have *Table, made bool, err error) {
-	want := tableOf(d, expiration)
+	want := newTable(d, expiration)
 	for range growAttempts {
-		if have, made, err = r.tryTable(ctx, d, want); !HasStatus(err, http.StatusPreconditionFailed) {
+		if have, made, err = r.ensureTableOnce(ctx, d, want); !HasStatus(err, http.StatusPreconditionFailed) {
 			break
 		}
 	}
@@ -154,16 +154,16 @@ func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Durat
 	return nil, false, e
 }
 
-// growAttempts is how often a table is changed that something else changes too.
+// growAttempts is how often the table is changed while something else changes it too.
 const growAttempts = 4
 
-func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) (have *Table, made bool, err error) {
+func (r *REST) ensureTableOnce(ctx context.Context, d Dataset, want *Table) (have *Table, made bool, err error) {
 	have, err = r.Table(ctx, d, TableName)
 	if HasStatus(err, http.StatusNotFound) {
 		have = &Table{}
-		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, have)
+		err = r.do(ctx, call{method: http.MethodPost, url: r.projectURL(d.Project, "datasets", d.Name, "tables"), body: want}, have)
 		if err == nil {
-			return r.withoutDefaults(ctx, have, want), true, nil
+			return r.clearDefaultExpiration(ctx, have, want), true, nil
 		}
 		if !HasStatus(err, http.StatusConflict) {
 			return nil, false, err
@@ -173,25 +173,25 @@ func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) (have *Tabl
 	if err != nil {
 		return nil, false, err
 	}
-	if err := compatible(have, want); err != nil {
+	if err := checkCompatible(have, want); err != nil {
 		return nil, false, err
 	}
-	grown, changed := grow(have, want)
+	grown, changed := withMissingColumns(have, want)
 	if !changed {
 		return have, false, nil
 	}
-	// The tag makes it fail if another collector has changed the table, or this one, in
-	// an attempt whose answer was lost.
-	return have, false, r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", TableName),
+	// The ETag makes the request fail if the table has changed: by another collector, or by an
+	// attempt of ours whose answer was lost.
+	return have, false, r.do(ctx, call{method: http.MethodPatch, url: r.projectURL(d.Project, "datasets", d.Name, "tables", TableName),
 		body: grown, header: map[string]string{"If-Match": have.ETag}}, nil)
 }
 
-// withoutDefaults takes away what a new table has of its dataset's default expirations if
-// its days are to stay for ever, which no value says when it is made. If that fails the
-// table is as it is.
-func (r *REST) withoutDefaults(ctx context.Context, made, want *Table) *Table {
+// clearDefaultExpiration removes the expiration that a new table has inherited from its dataset, if
+// its days are to be kept for ever. A create request can't express that. On failure the table keeps
+// the expiration.
+func (r *REST) clearDefaultExpiration(ctx context.Context, made, want *Table) *Table {
 	if made.TimePartitioning == nil {
-		return want // an emulator's answer
+		return want // the answer of an emulator
 	}
 	if want.TimePartitioning.ExpirationMS != "" || made.TimePartitioning.ExpirationMS == "" && made.ExpirationTime == "" {
 		return made
@@ -201,7 +201,7 @@ func (r *REST) withoutDefaults(ctx context.Context, made, want *Table) *Table {
 		"expirationTime":   nil,
 	}
 	ref := want.Reference
-	err := r.do(ctx, call{method: http.MethodPatch, url: r.of(ref.ProjectID, "datasets", ref.DatasetID, "tables", ref.TableID),
+	err := r.do(ctx, call{method: http.MethodPatch, url: r.projectURL(ref.ProjectID, "datasets", ref.DatasetID, "tables", ref.TableID),
 		body: forever, header: map[string]string{"If-Match": made.ETag}}, nil)
 	if err != nil {
 		return made
@@ -209,40 +209,41 @@ func (r *REST) withoutDefaults(ctx context.Context, made, want *Table) *Table {
 	return want
 }
 
-// Table reads what a table is.
+// Table returns a table or view.
 func (r *REST) Table(ctx context.Context, d Dataset, name string) (*Table, error) {
 	t := &Table{}
-	return t, r.do(ctx, call{method: http.MethodGet, url: r.of(d.Project, "datasets", d.Name, "tables", name)}, t)
+	return t, r.do(ctx, call{method: http.MethodGet, url: r.projectURL(d.Project, "datasets", d.Name, "tables", name)}, t)
 }
 
-// compatible names what keeps rows from being stored, or queries from being cheap.
-func compatible(have, want *Table) error {
+// checkCompatible returns an error for everything that prevents storing rows or makes queries
+// expensive.
+func checkCompatible(have, want *Table) error {
 	var errs []error
 	if have.Schema == nil {
 		have.Schema = &Schema{}
 	}
 	if have.TimePartitioning == nil || have.TimePartitioning.Field != want.TimePartitioning.Field || have.TimePartitioning.Type != want.TimePartitioning.Type {
-		errs = append(errs, errors.New("it must be partitioned by day of event_date, and is not: make a new one, or use another dataset"))
+		errs = append(errs, errors.New("it must be partitioned by day of event_date: create a new table or use another dataset"))
 	}
 	for _, f := range want.Schema.Fields {
-		if h, found := columnOf(have.Schema.Fields, f.Name); found && (restType(h.Type) != f.Type || (h.Mode == "REPEATED") != (f.Mode == "REPEATED")) {
-			errs = append(errs, fmt.Errorf("the column %s must be %s %s, and is %s %s", f.Name, f.Mode, f.Type, h.Mode, h.Type))
+		if h, found := findField(have.Schema.Fields, f.Name); found && (restType(h.Type) != f.Type || (h.Mode == "REPEATED") != (f.Mode == "REPEATED")) {
+			errs = append(errs, fmt.Errorf("the column %s must be %s %s, found %s %s", f.Name, f.Mode, f.Type, h.Mode, h.Type))
 		}
 	}
 	for _, h := range have.Schema.Fields {
-		if _, known := columnOf(want.Schema.Fields, h.Name); !known && h.Mode == "REQUIRED" {
-			errs = append(errs, fmt.Errorf("the column %s is required and rows have no such column: make it nullable", h.Name))
+		if _, known := findField(want.Schema.Fields, h.Name); !known && h.Mode == "REQUIRED" {
+			errs = append(errs, fmt.Errorf("the column %s is required but rows do not have it: make it nullable", h.Name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// grow is the change that adds the columns that are missing, and the label of the
-// schema if it is older.
-func grow(have, want *Table) (*Table, bool) {
-	grown := &Table{Reference: want.Reference, Schema: &Schema{slices.Clone(have.Schema.Fields)}}
+// withMissingColumns returns the change that adds the missing columns, and sets the label of the
+// schema version if it is missing or lower. changed is false if there is nothing to do.
+func withMissingColumns(have, want *Table) (grown *Table, changed bool) {
+	grown = &Table{Reference: want.Reference, Schema: &Schema{slices.Clone(have.Schema.Fields)}}
 	for _, f := range want.Schema.Fields {
-		if _, found := columnOf(have.Schema.Fields, f.Name); found {
+		if _, found := findField(have.Schema.Fields, f.Name); found {
 			continue
 		}
 		if f.Mode == "REQUIRED" {
@@ -250,7 +251,7 @@ func grow(have, want *Table) (*Table, bool) {
 		}
 		grown.Schema.Fields = append(grown.Schema.Fields, f)
 	}
-	changed := len(grown.Schema.Fields) > len(have.Schema.Fields)
+	changed = len(grown.Schema.Fields) > len(have.Schema.Fields)
 	if v, err := strconv.Atoi(have.Labels[LabelSchema]); err != nil || v < columns.Version {
 		grown.Labels = map[string]string{LabelSchema: want.Labels[LabelSchema]}
 		changed = true

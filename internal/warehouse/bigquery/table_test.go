@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-func TestTableIsMade(t *testing.T) {
+func TestNewWriter_CreatesTableAndView(t *testing.T) {
 	s := fake.New(t)
 	o := options(s, t.TempDir())
 	o.Expiration = 48 * time.Hour
@@ -33,9 +33,8 @@ func TestTableIsMade(t *testing.T) {
 	}
 }
 
-// Tables of an older version get the columns that they lack; what is set by hand
-// stays.
-func TestTableGrows(t *testing.T) {
+// A table gets its missing columns and the version label. Settings made by hand stay.
+func TestEnsureTable_AddsMissingColumns(t *testing.T) {
 	s := fake.New(t)
 	open(t, options(s, t.TempDir()))
 	old := *s.Table(dataset, "method_calls")
@@ -60,9 +59,9 @@ func TestTableGrows(t *testing.T) {
 	}
 }
 
-// A change of the table whose answer is lost, or that another collector makes at the
-// same moment, does not keep this one from starting.
-func TestTableGrowsBesideOthers(t *testing.T) {
+// A start succeeds if the answer to its change of the table is lost, or if another collector
+// changes the table at the same time.
+func TestEnsureTable_ConcurrentChange(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		s := fake.New(t)
 		open(t, options(s, t.TempDir()))
@@ -81,7 +80,7 @@ func TestTableGrowsBesideOthers(t *testing.T) {
 			s.LoseAnswer = func(method, _ string) bool { return change(method) }
 		} else {
 			s.OnREST = func(method, _ string) int {
-				if change(method) { // another one adds a column of ours, between reading and changing
+				if change(method) { // another collector adds a column between our read and our change
 					made.Schema = &bigquery.Schema{Fields: full[:len(full)-9]}
 					s.PutTable(made)
 				}
@@ -95,8 +94,8 @@ func TestTableGrowsBesideOthers(t *testing.T) {
 	}
 }
 
-// A table that never stops changing is an error.
-func TestTableThatKeepsChanging(t *testing.T) {
+// A table that changes at every attempt is an error.
+func TestEnsureTable_TableKeepsChanging(t *testing.T) {
 	s := fake.New(t)
 	open(t, options(s, t.TempDir()))
 	made := *s.Table(dataset, "method_calls")
@@ -115,9 +114,9 @@ func TestTableThatKeepsChanging(t *testing.T) {
 	}
 }
 
-// Days stay for ever if that is wanted, whatever the dataset's default is. A table that
-// is there stays as it is, and the start warns.
-func TestDaysStayForEver(t *testing.T) {
+// A new table keeps its days for ever if configured, whatever the dataset's default is. An existing
+// table stays unchanged, and the start warns.
+func TestEnsureTable_NoExpiration(t *testing.T) {
 	s := fake.New(t)
 	s.DefaultExpirationMS = "172800000"
 	var warned []string
@@ -134,11 +133,11 @@ func TestDaysStayForEver(t *testing.T) {
 	o.Directory = t.TempDir()
 	open(t, o)
 	if s.Table(dataset, bigquery.TableName).TimePartitioning.ExpirationMS != "172800000" || len(warned) != 2 ||
-		!strings.Contains(warned[0], "my-project.corehour.method_calls keeps a day for 48h0m0s, and `partition_expiration` says for ever") ||
+		!strings.Contains(warned[0], "my-project.corehour.method_calls keeps a day for 48h0m0s, and `partition_expiration` is for ever") ||
 		!strings.Contains(warned[1], "expires at 2030-01-01T00:00:00Z with all its rows") {
 		t.Errorf("%q", warned)
 	}
-	// An account that may not change the table is warned.
+	// Without the permission to change the table the start warns.
 	s.Drop(dataset, bigquery.TableName)
 	s.OnREST = func(method, _ string) int {
 		if method == http.MethodPatch {
@@ -153,8 +152,9 @@ func TestDaysStayForEver(t *testing.T) {
 	}
 }
 
-// A table that is dropped while rows come is made again, with a warning, and they flow.
-func TestDroppedTableIsMadeAgain(t *testing.T) {
+// A table that is dropped while rows arrive is created again with a warning, and later rows are
+// stored.
+func TestModes_DroppedTableRecreated(t *testing.T) {
 	items := func(r *rand.Rand) (all []methodspan.Item) {
 		for i := range 3 {
 			all = append(all, randomItem(r, fmt.Sprint("a-", i), 10))
@@ -189,18 +189,18 @@ func TestDroppedTableIsMadeAgain(t *testing.T) {
 			write(all[1])
 			write(all[2])
 			exact(t, s, all[1:])
-			if len(warned) != 1 || !strings.Contains(warned[0], "The table my-project.corehour.method_calls was gone and is made again") {
+			if len(warned) != 1 || !strings.Contains(warned[0], "The table my-project.corehour.method_calls was missing and is created again") {
 				t.Errorf("%q", warned)
 			}
 			if s.Table(dataset, bigquery.ViewName) == nil {
-				t.Error("the view was not made again")
+				t.Error("the view was not created again")
 			}
 		})
 	}
 }
 
-// The view needs a permission that storing rows does not: without it the start warns.
-func TestViewThatMayNotBeMade(t *testing.T) {
+// The view needs a permission that storing rows does not need. Without it the start warns.
+func TestEnsureView_Forbidden(t *testing.T) {
 	s := fake.New(t)
 	made := 0
 	s.OnREST = func(method, _ string) int {
@@ -223,8 +223,8 @@ func TestViewThatMayNotBeMade(t *testing.T) {
 	exact(t, s, items)
 }
 
-// Of collectors of two versions the newer one has the say about the view.
-func TestNewerViewStays(t *testing.T) {
+// A view of a newer version stays, one of a lower version is replaced.
+func TestEnsureView_KeepsNewerView(t *testing.T) {
 	s := fake.New(t)
 	open(t, options(s, t.TempDir()))
 	for label, stays := range map[string]bool{"999": true, "0": false} {
@@ -235,13 +235,13 @@ func TestNewerViewStays(t *testing.T) {
 		open(t, options(s, t.TempDir()))
 		got := s.Table(dataset, "method_cost")
 		if (got.View.Query == view.View.Query) != stays || (got.Labels[bigquery.LabelSchema] == label) != stays {
-			t.Errorf("a view of version %s becomes %v %.40q", label, got.Labels, got.View.Query)
+			t.Errorf("the view of version %s is now %v %.40q", label, got.Labels, got.View.Query)
 		}
 	}
 }
 
-// What may be credentials is in no error.
-func TestEndpointsAreChecked(t *testing.T) {
+// Errors contain no possible credentials.
+func TestCheckEndpoint_HidesCredentials(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://me:hunter2@host":     "without user and password",
 		"ftp://me:hunter2@host":       "without user and password",
@@ -259,8 +259,8 @@ func TestEndpointsAreChecked(t *testing.T) {
 	}
 }
 
-// A stream that does not know the new columns yet refuses, and nothing is lost.
-func TestStreamsLearnOfColumnsLater(t *testing.T) {
+// A stream that does not know new columns yet refuses rows, which are not lost.
+func TestWriter_StreamLacksNewColumns(t *testing.T) {
 	s := fake.New(t)
 	w := open(t, options(s, t.TempDir()))
 	full := *s.Table(dataset, "method_calls")
@@ -276,9 +276,9 @@ func TestStreamsLearnOfColumnsLater(t *testing.T) {
 	exact(t, s, items)
 }
 
-func TestUnfitTablesAreRefused(t *testing.T) {
+func TestEnsureTable_IncompatibleTable(t *testing.T) {
 	for want, spoil := range map[string]func(*bigquery.Table){
-		"the column calls must be REQUIRED FLOAT, and is REQUIRED STRING": func(b *bigquery.Table) {
+		"the column calls must be REQUIRED FLOAT, found REQUIRED STRING": func(b *bigquery.Table) {
 			for i := range b.Schema.Fields {
 				if b.Schema.Fields[i].Name == "calls" {
 					b.Schema.Fields[i].Type = "STRING"
@@ -302,8 +302,8 @@ func TestUnfitTablesAreRefused(t *testing.T) {
 	}
 }
 
-// A service that is down for a moment at the start does not stop the collector.
-func TestStartIsPatient(t *testing.T) {
+// A short failure of the service does not stop the start.
+func TestNewWriter_RetriesAtStart(t *testing.T) {
 	s := fake.New(t)
 	n := 0
 	s.OnREST = func(string, string) int {

@@ -17,7 +17,7 @@ import (
 
 var dataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}
 
-// noon is when tests write.
+// noon is the clock of the tests.
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
 func options(s *fake.Server, dir string) bigquery.Options {
@@ -41,8 +41,7 @@ func open(t *testing.T, o bigquery.Options) *bigquery.Writer {
 	return w
 }
 
-// randomItem has rows of all kinds, in which everything that may be absent is
-// absent in some.
+// randomItem returns an item with rows of all kinds. Every optional value is missing in some rows.
 func randomItem(r *rand.Rand, id string, rows int) methodspan.Item {
 	maybe := func(s string) string {
 		if r.IntN(3) == 0 {
@@ -95,7 +94,7 @@ func randomItem(r *rand.Rand, id string, rows int) methodspan.Item {
 	return item
 }
 
-// exact compares what is stored with what was written: every row once.
+// exact checks that the stored rows are exactly the rows of items, each once.
 func exact(t *testing.T, s *fake.Server, items []methodspan.Item) {
 	t.Helper()
 	type place struct {
@@ -127,7 +126,7 @@ func exact(t *testing.T, s *fake.Server, items []methodspan.Item) {
 	}
 }
 
-// persist writes as the exporter does: again and again, with the same items.
+// persist writes like the exporter: it repeats the write with the same items until it succeeds.
 func persist(t *testing.T, w *bigquery.Writer, items []methodspan.Item) warehouse.Result {
 	t.Helper()
 	var err error

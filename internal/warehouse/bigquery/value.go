@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// valueOf turns a value of a result into int64, float64, bool, string, []byte,
-// time.Time, []any or map[string]any; NULL into nil.
+// valueOf converts a value of a result to int64, float64, bool, string, []byte, time.Time, []any or
+// map[string]any. NULL becomes nil.
 func valueOf(v any, f Field) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -50,7 +50,7 @@ func valueOf(v any, f Field) (any, error) {
 		micros, err := strconv.ParseInt(s, 10, 64)
 		return time.UnixMicro(micros).UTC(), err
 	}
-	return s, nil // NUMERIC, JSON, DATE, DATETIME, TIME and others as they are written
+	return s, nil // NUMERIC, JSON, DATE, DATETIME, TIME and others stay text
 }
 
 func recordOf(v any, fields []Field) (any, error) {

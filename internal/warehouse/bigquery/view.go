@@ -10,35 +10,34 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// viewSQL is made of the statements of regression/query by a test there.
+// viewSQL is generated from the statements of regression/query by a test there.
 //
 //go:embed method_cost.sql
 var viewSQL string
 
-// EnsureView makes the view with the rows' weights, and replaces it if it is of
-// an older version. One that was made by someone else, or by a newer version, is left
-// alone.
+// EnsureView creates the view with the rows' weights, and replaces it if its query differs. It
+// keeps a view without our label and a view of a newer version.
 func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 	version := strconv.Itoa(columns.Version)
 	want := &Table{
 		Reference:   TableReference{d.Project, d.Name, ViewName},
-		Description: "method_calls of the last 31 days with their weights, made by corehour.",
+		Description: "method_calls of the last 31 days with their weights, created by corehour.",
 		View:        &View{Query: d.Qualify(viewSQL)},
 		Labels:      map[string]string{LabelSchema: version},
 	}
 	have, err := r.Table(ctx, d, ViewName)
 	switch {
 	case HasStatus(err, http.StatusNotFound):
-		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, nil)
+		err = r.do(ctx, call{method: http.MethodPost, url: r.projectURL(d.Project, "datasets", d.Name, "tables"), body: want}, nil)
 		if HasStatus(err, http.StatusConflict) {
 			err = nil // another collector was quicker
 		}
-	case err != nil || have.View == nil || !olderView(have.Labels[LabelSchema]) || have.View.Query == want.View.Query:
+	case err != nil || have.View == nil || !replaceableView(have.Labels[LabelSchema]) || have.View.Query == want.View.Query:
 	default:
-		err = r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", ViewName),
+		err = r.do(ctx, call{method: http.MethodPatch, url: r.projectURL(d.Project, "datasets", d.Name, "tables", ViewName),
 			body: want, header: map[string]string{"If-Match": have.ETag}}, nil)
 		if HasStatus(err, http.StatusPreconditionFailed) {
-			err = nil // likewise
+			err = nil // another collector was quicker
 		}
 	}
 	if err != nil {
@@ -47,8 +46,9 @@ func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 	return nil
 }
 
-// olderView tells by a label whether a view is ours and of no newer version than this.
-func olderView(label string) bool {
+// replaceableView reports whether the label of a view shows that it is ours and not of a newer
+// version.
+func replaceableView(label string) bool {
 	v, err := strconv.Atoi(label)
 	return err == nil && v <= columns.Version
 }

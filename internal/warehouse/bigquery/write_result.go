@@ -6,50 +6,51 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// maxRefusals bounds what one write reports one by one.
+// maxRefusals bounds the errors that one write returns for single rows.
 const maxRefusals = 64
 
-// writeResult counts what becomes of the rows of one write.
+// writeResult counts the outcome of the rows of one write.
 type writeResult struct {
 	res  warehouse.Result
 	errs []error
-	// settled are rows that the service refused while it took what else their requests
-	// held. They are refused even if the write fails, and no later one finds them again.
-	settled     warehouse.Result
-	settledErrs []error
-	// quiet takes the refusals of rows that a write before this one brought.
-	quiet *writeResult
+	// refused counts rows that the service refused while it stored the rest of their requests. They
+	// are reported even if the write fails, because no later write sees them again.
+	refused     warehouse.Result
+	refusedErrs []error
+	// pendingResult, if not nil, receives the refusals instead: the rows belong to an earlier
+	// write.
+	pendingResult *writeResult
 }
 
-func (t *writeResult) refused(item string, reason warehouse.Reason, detail string) {
-	if t.quiet != nil {
-		t = t.quiet
+func (t *writeResult) addRefused(item string, reason warehouse.Reason, detail string) {
+	if t.pendingResult != nil {
+		t = t.pendingResult
 	}
-	s := &t.settled
+	s := &t.refused
 	if s.Refused == nil {
 		s.Refused, s.RefusedOf = map[warehouse.Reason]int{}, map[string]int{}
 	}
 	s.Refused[reason]++
 	s.RefusedOf[item]++
-	if len(t.settledErrs) < maxRefusals {
-		t.settledErrs = append(t.settledErrs, &warehouse.RowError{Item: item, Reason: reason, Rows: 1, Detail: detail})
+	if len(t.refusedErrs) < maxRefusals {
+		t.refusedErrs = append(t.refusedErrs, &warehouse.RowError{Item: item, Reason: reason, Rows: 1, Detail: detail})
 	}
 }
 
-// done is the result of a write that stored all it could.
-func (t *writeResult) done() (warehouse.Result, error) {
+// success returns the result of a write that stored all rows that the service did not refuse.
+func (t *writeResult) success() (warehouse.Result, error) {
 	res := t.res
 	if res.Refused == nil {
 		res.Refused = map[warehouse.Reason]int{}
 	}
-	for reason, n := range t.settled.Refused {
+	for reason, n := range t.refused.Refused {
 		res.Refused[reason] += n
 	}
-	res.RefusedOf = t.settled.RefusedOf
-	return res, multierr.Combine(append(t.errs, t.settledErrs...)...)
+	res.RefusedOf = t.refused.RefusedOf
+	return res, multierr.Combine(append(t.errs, t.refusedErrs...)...)
 }
 
-// failed is the result of a write that did not.
-func (t *writeResult) failed(err error) (warehouse.Result, error) {
-	return t.settled, multierr.Combine(append([]error{err}, t.settledErrs...)...)
+// failure returns the result of a write that failed with err.
+func (t *writeResult) failure(err error) (warehouse.Result, error) {
+	return t.refused, multierr.Combine(append([]error{err}, t.refusedErrs...)...)
 }

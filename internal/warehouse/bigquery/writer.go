@@ -17,52 +17,52 @@ import (
 
 // Reasons for which BigQuery refuses a row, in addition to those of package warehouse.
 const (
-	// Invalid: the service does not take it; it is in the file of dead letters.
+	// Invalid means that the service does not accept the row. The row is in the file of dead
+	// letters.
 	Invalid warehouse.Reason = "invalid"
-	// TooLarge: it does not fit into a request.
+	// TooLarge means that the row does not fit into a request.
 	TooLarge warehouse.Reason = "too_large"
 )
 
-// Stats are counters since the writer was opened.
+// Stats are counters since the writer was opened, and the state of a Loader's spool.
 type Stats struct {
-	Reconnects         int64 // calls that broke and were made again
-	DeadLetters        int64 // rows in the file
-	DeadLettersDropped int64 // rows it had no room for
-	// UnknownRows may or may not be stored and will not be sent again: the stream
-	// that they went to is gone.
+	Reconnects         int64 // broken calls that were made again
+	DeadLetters        int64 // rows in the file of dead letters
+	DeadLettersDropped int64 // rows for which the file had no room
+	// UnknownRows may or may not be stored and are not sent again: their stream is gone.
 	UnknownRows int64
 
-	// Of a Loader only.
-	SpoolBytes, SpoolRows int64     // what waits to be loaded
-	SpooledSince          time.Time // of the oldest of it; zero if nothing waits
+	// The fields below are set by a Loader only.
+	SpoolBytes, SpoolRows int64     // rows that wait to be loaded
+	SpooledSince          time.Time // time of the oldest of them; zero if none waits
 	LoadsRunning          int64
 	Loads, LoadsFailed    int64
 	LoadedRows            int64
 	ObjectsLeft           int64 // objects that could not be deleted
 }
 
-// Writer stores rows through the Storage Write API, on a committed stream of its
-// own. Its methods may be called concurrently; writes happen one after the other.
+// Writer stores rows through the Storage Write API, on a committed stream of its own. Its methods
+// may be called concurrently; one write runs at a time.
 type Writer struct {
 	common
 
 	reconnects, kept, dropped, unknown atomic.Int64
 
-	mu      sync.Mutex // of lockFile too
+	mu      sync.Mutex // also guards lockFile
 	journal *journal
 	channel *grpc.ClientConn
 	client  storagepb.BigQueryWriteClient
 	restAPI *REST
 	conn    *connection
 	encoder encoder
-	stream  string // "" = to be made
-	offset  int64  // of the next row in it
+	stream  string // "" until one is created
+	offset  int64  // of the next row in the stream
 	pending *pending
 }
 
-// NewWriter opens the directory and makes sure that the table is there and has
-// all columns. It fails with a *warehouse.Error, of kind ErrLocked if another
-// process uses the directory.
+// NewWriter opens the directory, prepares the table, and settles the last request of the previous
+// run. Its errors are of type *warehouse.Error, and of kind ErrLocked if another process uses the
+// directory.
 func NewWriter(ctx context.Context, opts Options) (*Writer, error) {
 	opts = opts.withDefaults()
 	if err := opts.Dataset.Check(); err != nil {
@@ -87,13 +87,13 @@ func (w *Writer) open(ctx context.Context) error {
 	if w.lockFile, err = warehouse.LockDirectory(w.opts.Directory); err != nil {
 		return err
 	}
-	if err := nothingSpooled(w.opts.Directory); err != nil {
+	if err := checkNothingSpooled(w.opts.Directory); err != nil {
 		return err
 	}
 	if w.journal, err = openJournal(w.opts.Directory, w.intake); err != nil {
 		return w.fail("read the journal", warehouse.ErrCorrupt, err)
 	}
-	source := sourceOf(w.opts.Credentials)
+	source := credentialSource(w.opts.Credentials)
 	if w.restAPI, err = NewREST(w.opts.Endpoints, source); err != nil {
 		return err
 	}
@@ -104,19 +104,19 @@ func (w *Writer) open(ctx context.Context) error {
 		return err
 	}
 	w.client = storagepb.NewBigQueryWriteClient(w.channel)
-	if w.journal.open == nil {
+	if w.journal.openIntent == nil {
 		return nil
 	}
-	if err := w.settleOpen(ctx); err != nil {
+	if err := w.settleOpenIntent(ctx); err != nil {
 		return err
 	}
 	return w.journal.compact()
 }
 
-// settleOpen finds out what became of the request that the last run sent last.
-func (w *Writer) settleOpen(ctx context.Context) error {
-	in, done := w.journal.open, true
-	if in.Stream != "" { // there was something to send
+// settleOpenIntent finds out whether the last request of the previous run is stored.
+func (w *Writer) settleOpenIntent(ctx context.Context) error {
+	in, done := w.journal.openIntent, true
+	if in.Stream != "" { // else the request had no rows to send
 		n, known, err := w.finalize(ctx, in.Stream)
 		if err != nil {
 			return w.fail("ask how far the last run got", nil, err)
@@ -124,21 +124,20 @@ func (w *Writer) settleOpen(ctx context.Context) error {
 		if !known {
 			w.unknown.Add(int64(in.Rows))
 		}
-		// What is not known is not sent again: a repeat would count twice.
+		// Rows of unknown outcome are not sent again: a repeat could store them twice.
 		done = !known || n >= in.Offset+int64(in.Rows)
 	}
 	if done {
-		w.bury(in.Letters)
+		w.keepLetters(in.Letters)
 	}
-	w.journal.open = nil
+	w.journal.openIntent = nil
 	w.journal.end(in, done)
 	return nil
 }
 
-// Write stores the items it is given; see table.Writer.Write for what its
-// errors mean. One that fails when a part is stored is of kind ErrUnknown, too; its
-// Items are those of the given ones that it is really about. Its result has the rows that
-// the service refused of what is stored.
+// Write stores items. table.Writer.Write documents its errors. If it fails after a part was stored,
+// the error is of kind ErrUnknown too; Items then lists the given items that may be stored. The
+// result counts the rows that the service refused in stored requests.
 func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,64 +149,63 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	}
 	t := &writeResult{}
 	if err := w.settlePending(ctx, t); err != nil {
-		return t.failed(w.unknownOutcome(items, false, err))
+		return t.failure(w.unknownOutcome(items, false, err))
 	}
 	given, skipped := items, w.storedRows(items)
-	written := w.writtenBefore(skipped)
-	items = w.rest(items)
+	written := w.rowsInTable(skipped)
+	items = w.unstoredRows(items)
 	batch, res, refused := w.intake.Gather(items)
 	t.res, t.errs = res, refused
-	cut := &requestBuilder{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLarge: w.tooLarge}
+	cut := &requestBuilder{encoder: &w.encoder, items: acceptedItems(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLargeLetter: w.tooLargeLetter}
 	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {
-		if err := w.store(ctx, r, t); err != nil {
-			return t.failed(w.unknownOutcome(given, wrote, err))
+		if err := w.storeRequest(ctx, r, t); err != nil {
+			return t.failure(w.unknownOutcome(given, wrote, err))
 		}
 		wrote = true
 	}
-	t.res.Rows += written // which a write that failed did not count
-	return t.done()
+	t.res.Rows += written // an earlier write stored them and failed, so it did not count them
+	return t.success()
 }
 
-// store sends one request and makes sure of its outcome.
-func (w *Writer) store(ctx context.Context, r *request, t *writeResult) error {
+// storeRequest sends one request and finds out its outcome.
+func (w *Writer) storeRequest(ctx context.Context, r *request, t *writeResult) error {
 	if len(r.ends) > 0 {
-		return w.again(ctx, r, t)
+		return w.storeAsNewIntent(ctx, r, t)
 	}
-	in := w.intentOf(r)
-	in.Stream = "" // there is nothing to send
+	in := w.newIntent(r)
+	in.Stream = "" // there are no rows to send
 	if err := w.journal.begin(in); err != nil {
 		return w.fail("write the journal", nil, err)
 	}
-	w.finish(r, in, t)
+	w.finishRequest(r, in, t)
 	return nil
 }
 
-func (w *Writer) intentOf(r *request) *intent {
-	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows, Refused: w.refusedOfPart(r), Letters: linesOf(r.letters)}
+func (w *Writer) newIntent(r *request) *intent {
+	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows, Refused: w.refusedOfPart(r), Letters: encodedLetters(r.letters)}
 }
 
-// finish notes that the items of a request are settled, and what was refused of them.
-// A start does it if a crash comes before the end of it.
-func (w *Writer) finish(r *request, in *intent, t *writeResult) {
-	w.bury(in.Letters)
+// finishRequest records that the items of a request are settled, and reports its refused rows. If a
+// crash prevents it, the next start does it.
+func (w *Writer) finishRequest(r *request, in *intent, t *writeResult) {
+	w.keepLetters(in.Letters)
 	w.dropped.Add(int64(len(r.letters) - len(in.Letters)))
 	for _, l := range r.letters {
-		t.refused(l.item, l.reason, l.detail)
+		t.addRefused(l.item, l.reason, l.detail)
 	}
 	w.journal.end(in, true)
 }
 
-// Stats tells what happened so far.
+// Stats returns the counters since the start.
 func (w *Writer) Stats() Stats {
 	return Stats{Reconnects: w.reconnects.Load(), DeadLetters: w.kept.Load(), DeadLettersDropped: w.dropped.Load(), UnknownRows: w.unknown.Load()}
 }
 
-// closeWithin bounds what Close asks of the service.
+// closeWithin bounds the request that Close sends.
 const closeWithin = 5 * time.Second
 
-// Close ends the stream and releases the directory. It may be called more than
-// once.
+// Close finalizes the stream and releases the directory. It may be called more than once.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +217,7 @@ func (w *Writer) Close() error {
 		err = w.journal.compact()
 		if w.stream != "" {
 			ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
-			_, _, _ = w.finalize(ctx, w.stream) // else the service does, some day
+			_, _, _ = w.finalize(ctx, w.stream) // if this fails, the service closes the stream later
 			cancel()
 		}
 	}

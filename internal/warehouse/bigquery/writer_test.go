@@ -20,7 +20,7 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-func TestRowsArriveAsTheyAre(t *testing.T) {
+func TestWriter_RowsUnchanged(t *testing.T) {
 	s := fake.New(t)
 	w := open(t, options(s, t.TempDir()))
 	r := rand.New(rand.NewPCG(1, 1))
@@ -48,8 +48,8 @@ func TestRowsArriveAsTheyAre(t *testing.T) {
 	exact(t, s, items)
 }
 
-// The maximum of one value is that value, as in files.
-func TestMaximumOfOneValueIsNotStored(t *testing.T) {
+// The maximum of one value is NULL, because it equals that value; files do the same.
+func TestWriter_MaximumOfOneValueNull(t *testing.T) {
 	s := fake.New(t)
 	w := open(t, options(s, t.TempDir()))
 	row := methodspan.Row{
@@ -71,8 +71,8 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 	}
 }
 
-// The items are too large for a request, or just not.
-func TestRequestsAreBounded(t *testing.T) {
+// Items of sizes around the limit of a request are split.
+func TestWriter_RequestSizeBounded(t *testing.T) {
 	for _, limit := range []int{300, 1000, 5000, 50_000} {
 		s := fake.New(t)
 		o := options(s, t.TempDir())
@@ -101,7 +101,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
-func TestRefusedRowsAreSplitOut(t *testing.T) {
+func TestWriter_SplitsOutRefusedRows(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = func(r fake.Row) string {
 		if r["row_seq"].(int64)%10 == 3 {
@@ -141,7 +141,7 @@ func TestRefusedRowsAreSplitOut(t *testing.T) {
 		t.Errorf("dead letters of rows %v", seqs)
 	}
 
-	// All of them bad: the item is settled all the same.
+	// All rows of an item are bad: it still counts as committed.
 	s.Refuse = func(fake.Row) string { return "no" }
 	res, err = w.Write(t.Context(), []methodspan.Item{randomItem(rand.New(rand.NewPCG(3, 4)), "a-2", 5)})
 	if refused, failure := warehouse.RowErrors(err); failure != nil || len(refused) != 5 || res.Rows != 0 || !w.Committed("a-2") {
@@ -149,8 +149,8 @@ func TestRefusedRowsAreSplitOut(t *testing.T) {
 	}
 }
 
-// An answer that refuses very many rows is longer than gRPC takes by itself.
-func TestManyRefusedRows(t *testing.T) {
+// The answer that refuses very many rows is longer than gRPC's default limit.
+func TestWriter_ManyRefusedRows(t *testing.T) {
 	const rows = 5000
 	s := fake.New(t)
 	s.Refuse = func(r fake.Row) string {
@@ -166,7 +166,7 @@ func TestManyRefusedRows(t *testing.T) {
 	}
 }
 
-func TestDeadLettersAreBounded(t *testing.T) {
+func TestWriter_DeadLettersBounded(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = func(fake.Row) string { return "no" }
 	dir := t.TempDir()
@@ -186,8 +186,8 @@ func TestDeadLettersAreBounded(t *testing.T) {
 	}
 }
 
-// What a full disk or a loss of power leaves of a letter spoils no other.
-func TestTornLetter(t *testing.T) {
+// An incomplete dead letter, left by a full disk or a power loss, damages no other one.
+func TestWriter_TornDeadLetter(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = func(fake.Row) string { return "no" }
 	dir := t.TempDir()
@@ -232,7 +232,7 @@ func TestTornLetter(t *testing.T) {
 	if n := letters(); n != 12 || w.Stats().DeadLetters != 12 {
 		t.Errorf("%d letters, %+v", n, w.Stats())
 	}
-	// One that is nothing else.
+	// The file has only an incomplete letter.
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -242,14 +242,13 @@ func TestTornLetter(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhetherSomethingMayBeStored(t *testing.T) {
+func TestWriter_UnknownOutcomeErrors(t *testing.T) {
 	s := fake.New(t)
 	o := options(s, t.TempDir())
 	o.Small(1<<20, time.Minute)
 	w := open(t, o)
 	item := []methodspan.Item{randomItem(rand.New(rand.NewPCG(5, 5)), "a-1", 5)}
-	// Requests that were given up may still be on their way, so what goes wrong is
-	// changed without taking the function away.
+	// Cancelled requests may still be in flight, so only the fault changes and OnAppend stays.
 	var fault atomic.Int64
 	s.OnAppend = func(int) fake.Fault { return fake.Fault(fault.Load()) }
 	fault.Store(int64(fake.Quota))
@@ -277,7 +276,7 @@ func TestErrorsSayWhetherSomethingMayBeStored(t *testing.T) {
 	}
 }
 
-func TestOneWriterPerDirectory(t *testing.T) {
+func TestNewWriter_DirectoryLocked(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	open(t, options(s, dir))
@@ -286,7 +285,7 @@ func TestOneWriterPerDirectory(t *testing.T) {
 	}
 }
 
-func TestNamesAreChecked(t *testing.T) {
+func TestDataset_Check(t *testing.T) {
 	s := fake.New(t)
 	for _, d := range []bigquery.Dataset{{}, {Project: "p", Name: "d"}, {Project: "my-project", Name: "a`; DROP"}, {Project: "../x-y-z", Name: "d"}} {
 		o := options(s, t.TempDir())

@@ -44,7 +44,7 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 		switch {
 		case err == nil:
 			pairs = before
-		case errors.Is(err, bigquery.ErrTooDear): // which cost nothing: the next evaluation may afford it
+		case errors.Is(err, bigquery.ErrQueryTooLarge): // which cost nothing: the next evaluation may afford it
 			known = false
 		default:
 			return nil, err
@@ -53,7 +53,7 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 	var seen []evidence.Differences
 	for _, earlier := range pairs {
 		d, err := h.alone(ctx, earlier)
-		if errors.Is(err, bigquery.ErrTooDear) {
+		if errors.Is(err, bigquery.ErrQueryTooLarge) {
 			break
 		}
 		if err != nil {

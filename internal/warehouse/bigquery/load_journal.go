@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	bookStateName = "load-state.json"
-	bookName      = "load-journal.jsonl"
+	loadStateName   = "load-state.json"
+	loadJournalName = "load-journal.jsonl"
 )
 
-// spooledFile is a file that waits for its job.
+// spooledFile is a file that waits for its load job.
 type spooledFile struct {
 	Name  string    `json:"name"`
 	Rows  int       `json:"rows"`
 	Bytes int64     `json:"bytes"`
 	At    time.Time `json:"at"`
-	// EndNS: all rows but one in 400 ended later.
+	// EndNS is a time after which all but one in 400 of the rows ended.
 	EndNS int64 `json:"end_ns"`
 
-	job    string // that it is in, "" = it waits
-	stored bool   // it is in the bucket
-	// refused is how many jobs had succeeded when one with this file was first
-	// refused, -1 if none was.
-	refused int64
+	job      string // id of its job; "" while it waits
+	uploaded bool   // to the bucket
+	// firstRefused is the number of jobs that had succeeded when a job with this file was first
+	// refused; -1 if none was.
+	firstRefused int64
 }
 
-// loadPlan is a job and what it loads.
+// loadPlan is a load job and its files.
 type loadPlan struct {
 	ID    string    `json:"job"`
 	Files []string  `json:"files"`
 	At    time.Time `json:"at"`
 
-	started bool // the service has it
+	started bool // the service has accepted the job
 }
 
-// bookLine is one line of the journal: a write, a job before it starts, its end,
-// or the burial of a file.
-type bookLine struct {
+// loadLine is one line of the journal. It records a write, a job before it starts, the end of a
+// job, or a file that was given up.
+type loadLine struct {
 	Seq    int64         `json:"seq"`
 	At     time.Time     `json:"at"`
 	Files  []spooledFile `json:"files,omitempty"`
@@ -53,32 +53,33 @@ type bookLine struct {
 	Buried string        `json:"buried,omitempty"`
 }
 
-type bookState struct {
-	Seq   int64            `json:"seq"` // of the last line in it
+// loadState is the result of all journal lines up to Seq.
+type loadState struct {
+	Seq   int64            `json:"seq"` // of the last line included
 	Table string           `json:"table,omitempty"`
 	Files []spooledFile    `json:"files,omitempty"`
 	Plans []loadPlan       `json:"plans,omitempty"`
 	Pages []warehouse.Page `json:"pages,omitempty"`
 }
 
-// book keeps on disk what is spooled, which items that settles, and which job has
+// loadJournal records on disk which files are spooled, which items they settle, and which job loads
 // which files.
-type book struct {
-	lines
+type loadJournal struct {
+	lineFile
 	dir    string
 	seq    int64
 	table  string // destination of the files; "" until a compaction has recorded it
 	intake *warehouse.Intake
-	files  []*spooledFile // the oldest first
+	files  []*spooledFile // oldest first
 	plans  []*loadPlan
 	bytes  int64
 	rows   int64
 }
 
-func openBook(dir string, intake *warehouse.Intake) (*book, error) {
-	b := &book{dir: dir, intake: intake}
-	var s bookState
-	if err := readState(dir, bookStateName, &s, &s.Pages, intake); err != nil {
+func openLoadJournal(dir string, intake *warehouse.Intake) (*loadJournal, error) {
+	b := &loadJournal{dir: dir, intake: intake}
+	var s loadState
+	if err := readState(dir, loadStateName, &s, &s.Pages, intake); err != nil {
 		return nil, err
 	}
 	b.seq, b.table = s.Seq, s.Table
@@ -87,9 +88,9 @@ func openBook(dir string, intake *warehouse.Intake) (*book, error) {
 		b.addPlan(&s.Plans[i])
 	}
 	var err error
-	b.lines, err = openLines(filepath.Join(dir, bookName), func(data []byte) {
-		var line bookLine
-		// A damaged line was never acted upon.
+	b.lineFile, err = openLineFile(filepath.Join(dir, loadJournalName), func(data []byte) {
+		var line loadLine
+		// A damaged line is skipped: nothing was done after it.
 		if json.Unmarshal(data, &line) == nil && line.Seq > b.seq {
 			b.seq = line.Seq
 			b.apply(&line)
@@ -98,8 +99,8 @@ func openBook(dir string, intake *warehouse.Intake) (*book, error) {
 	return b, err
 }
 
-// fill makes sure that rows go to the table that they were taken for.
-func (b *book) fill(table string) error {
+// setTable records the destination of the files. It fails if files for another table wait.
+func (b *loadJournal) setTable(table string) error {
 	if b.table == table {
 		return nil
 	}
@@ -108,11 +109,11 @@ func (b *book) fill(table string) error {
 			Hint: "set `project` and `dataset` back until they are loaded, or give this table a directory of its own"}
 	}
 	b.table = table
-	_ = b.compact() // on a full disk a later one notes it
+	_ = b.compact() // if the disk is full, a later compaction records it
 	return nil
 }
 
-func (b *book) apply(line *bookLine) {
+func (b *loadJournal) apply(line *loadLine) {
 	b.addFiles(line.Files)
 	if len(line.Items) > 0 {
 		b.intake.Remember(line.Items, line.At)
@@ -127,32 +128,32 @@ func (b *book) apply(line *bookLine) {
 		b.endPlan(line.Failed, false)
 	}
 	if line.Buried != "" {
-		b.forget(func(f *spooledFile) bool { return f.Name == line.Buried })
+		b.removeFiles(func(f *spooledFile) bool { return f.Name == line.Buried })
 	}
 }
 
-func (b *book) addFiles(list []spooledFile) {
+func (b *loadJournal) addFiles(list []spooledFile) {
 	for i := range list {
 		f := list[i]
-		f.refused = -1
+		f.firstRefused = -1
 		b.files = append(b.files, &f)
 		b.bytes += f.Bytes
 		b.rows += int64(f.Rows)
 	}
 }
 
-func (b *book) addPlan(p *loadPlan) {
+func (b *loadJournal) addPlan(p *loadPlan) {
 	b.plans = append(b.plans, p)
-	for _, f := range b.named(p.Files) {
-		f.job, f.stored = p.ID, true
+	for _, f := range b.filesNamed(p.Files) {
+		f.job, f.uploaded = p.ID, true
 	}
 }
 
-// endPlan ends a job: its files are loaded, or wait again.
-func (b *book) endPlan(id string, loaded bool) {
+// endPlan ends a job. Its files are removed if they are loaded, else they wait again.
+func (b *loadJournal) endPlan(id string, loaded bool) {
 	b.plans = slices.DeleteFunc(b.plans, func(p *loadPlan) bool { return p.ID == id })
 	if loaded {
-		b.forget(func(f *spooledFile) bool { return f.job == id })
+		b.removeFiles(func(f *spooledFile) bool { return f.job == id })
 		return
 	}
 	for _, f := range b.files {
@@ -162,7 +163,7 @@ func (b *book) endPlan(id string, loaded bool) {
 	}
 }
 
-func (b *book) forget(which func(*spooledFile) bool) {
+func (b *loadJournal) removeFiles(which func(*spooledFile) bool) {
 	b.files = slices.DeleteFunc(b.files, func(f *spooledFile) bool {
 		gone := which(f)
 		if gone {
@@ -173,8 +174,8 @@ func (b *book) forget(which func(*spooledFile) bool) {
 	})
 }
 
-// named are the files of these names, in the order of the book.
-func (b *book) named(names []string) []*spooledFile {
+// filesNamed returns the files with these names, in the order of the journal.
+func (b *loadJournal) filesNamed(names []string) []*spooledFile {
 	want := make(map[string]bool, len(names))
 	for _, n := range names {
 		want[n] = true
@@ -188,9 +189,8 @@ func (b *book) named(names []string) []*spooledFile {
 	return out
 }
 
-// note writes a line and does what it says. Durable lines are on disk before
-// anything else happens.
-func (b *book) note(line *bookLine, durable bool) error {
+// record writes a line and applies it. If durable is set, the line is on disk before it is applied.
+func (b *loadJournal) record(line *loadLine, durable bool) error {
 	line.Seq = b.seq + 1
 	write := b.write
 	if durable {
@@ -202,15 +202,15 @@ func (b *book) note(line *bookLine, durable bool) error {
 	b.seq++
 	b.apply(line)
 	if b.size >= journalBytes {
-		_ = b.compact() // what was noted is; the next line tries again
+		_ = b.compact() // the line is written; the next one retries the compaction
 	}
 	return nil
 }
 
-// compact rewrites the state and empties the journal. A crash in between leaves
-// lines that the state has already.
-func (b *book) compact() error {
-	s := bookState{Seq: b.seq, Table: b.table, Pages: b.intake.Pages()}
+// compact rewrites the state and empties the journal. After a crash in between, the journal has
+// lines that the state already includes; openLoadJournal skips them.
+func (b *loadJournal) compact() error {
+	s := loadState{Seq: b.seq, Table: b.table, Pages: b.intake.Pages()}
 	for _, f := range b.files {
 		s.Files = append(s.Files, *f)
 	}
@@ -221,8 +221,8 @@ func (b *book) compact() error {
 	if err != nil {
 		return err
 	}
-	if err := replaceDurably(filepath.Join(b.dir, bookStateName), data); err != nil {
+	if err := replaceDurably(filepath.Join(b.dir, loadStateName), data); err != nil {
 		return err
 	}
-	return b.empty()
+	return b.truncateAll()
 }
