@@ -73,8 +73,8 @@ func (r *rig) postZipped(body []byte) (status int, header http.Header, answer st
 	return response.StatusCode, response.Header, string(text)
 }
 
-// A few kilobytes that would take more than a gigabyte are refused before they are decoded, and
-// take nothing from the requests that follow.
+// A few kilobytes that would decode to more than a gigabyte are refused before decoding, and
+// reserve nothing for later requests.
 func TestAdmission_TooLargeRefused(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	bomb := zipped(t, emptyResources(10_000_000))
@@ -108,8 +108,8 @@ func TestAdmission_TooLargeRefused(t *testing.T) {
 	require.Empty(t, r.counted("decoding"))
 }
 
-// Bodies that never end hold at most their sender's half, so that requests over the other
-// protocol, or of other senders, pass.
+// Unfinished bodies reserve at most their sender's half, so that requests over the other protocol
+// or from other senders pass.
 func TestAdmission_HalfSentBodiesReserveNothing(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 16 }), nil)
 	half := zipped(t, make([]byte, 6<<20))
@@ -138,8 +138,8 @@ func TestAdmission_HalfSentBodiesReserveNothing(t *testing.T) {
 	require.NoError(t, r.export(batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) })))
 }
 
-// Requests that fit one by one, but not all at once, take turns: each is served, at the latest when
-// its sender tries again, and afterwards nothing is taken.
+// Requests that fit only one at a time are served one after the other, some after a retry.
+// Afterwards nothing is reserved.
 func TestAdmission_LargeRequestsQueue(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 64 }), nil)
 	conn, body := r.dial(), emptyResources(100_000) // 25 MiB by the estimate
@@ -168,7 +168,7 @@ func TestAdmission_LargeRequestsQueue(t *testing.T) {
 	require.Empty(t, r.counted("decoding"))
 }
 
-// A request that finds no room is answered so that its sender tries again.
+// A request without room gets a retryable error.
 func TestAdmission_BusyIsRetryable(t *testing.T) {
 	block, entered := make(chan struct{}), make(chan struct{}, 1)
 	next := consume(func(ptrace.Traces) error {
@@ -194,7 +194,7 @@ func TestAdmission_BusyIsRetryable(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-// Middlewares of the configuration stay, in front of the gate.
+// Configured middlewares stay, before the gate.
 func TestGated_KeepsConfiguredMiddlewares(t *testing.T) {
 	id := component.MustNewID("mine")
 	mine := &middleware{}

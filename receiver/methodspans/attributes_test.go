@@ -34,8 +34,8 @@ func TestNormalizer_UnknownKindPasses(t *testing.T) {
 	assert.Equal(t, map[string]int64{"other": 2}, r.counted("received"))
 }
 
-// pcommon.Map makes no two attributes of one name; a wire may carry them. The
-// first counts, here and for later readers of the span.
+// An encoded span can have two attributes of one name, which pcommon.Map cannot create. The first
+// counts, here and for later readers of the span.
 func TestNormalizer_DuplicateAttributes(t *testing.T) {
 	td := batch("a", 1, func(spans ptrace.SpanSlice) {
 		addCall(spans).Attributes().PutDouble("corehour.cpu.q", math.NaN())
@@ -60,7 +60,7 @@ func TestNormalizer_DuplicateAttributes(t *testing.T) {
 	assert.Equal(t, []float64{0.5}, found)
 }
 
-// A text of a resource or a scope is in every row, so it must be writable too.
+// Texts of resources and scopes are in every row, so they must be valid UTF-8 too.
 func TestNormalizer_RepairsSharedTexts(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
@@ -73,8 +73,8 @@ func TestNormalizer_RepairsSharedTexts(t *testing.T) {
 	assert.Equal(t, []string{"corrected not_utf8 x2"}, r.faults())
 }
 
-// Texts of any length are in every row and in every table that knows processes, so
-// they are cut, and different ones stay different.
+// Texts of resources are in every row and every table of processes, so long ones are cut, and
+// different ones stay different.
 func TestNormalizer_LongResourceTexts(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	long := strings.Repeat("é", 1<<17)
@@ -98,7 +98,7 @@ func TestNormalizer_LongResourceTexts(t *testing.T) {
 	assert.Equal(t, []string{"corrected text_too_long x9"}, r.faults())
 }
 
-// No length that is allowed is too short for the hash.
+// The minimum length has room for the hash.
 func TestShortened_MinimumLength(t *testing.T) {
 	limits := testConfig(nil).Limits
 	for limits.MaxNameLength = 1; limits.Validate() != nil; limits.MaxNameLength++ {

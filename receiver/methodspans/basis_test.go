@@ -41,8 +41,8 @@ func spanOf(spans ptrace.SpanSlice, trace, id, parent byte, name, state string) 
 	return span
 }
 
-// A span without a threshold has the probability of its nearest ancestor that says one, also where
-// that is another process's and came before.
+// A span without a threshold has the probability of its nearest ancestor with one, even if that
+// came earlier from another process.
 func TestProbabilityOf_Inherited(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.AssumedRate = 0.2 }), nil)
 	got := stamped(r.receive(foreign("web", func(spans ptrace.SpanSlice) {
@@ -90,7 +90,7 @@ func TestProbabilityOf_Legacy(t *testing.T) {
 	assert.Equal(t, []string{"passed trace_state_invalid x3"}, r.faults())
 }
 
-// Traces that a ratio sampler of Go kept tell its ratio from the 50th on, in the service behind it, too.
+// From the 50th trace on, the ratio of a Go ratio sampler is estimated, also for the next service.
 func TestProbabilityOf_Estimated(t *testing.T) {
 	const ratio = 0.125
 	r := start(t, testConfig(func(c *Config) { c.AssumedRates = map[string]float64{"served": 0.2} }), nil)
@@ -117,8 +117,8 @@ func TestProbabilityOf_Estimated(t *testing.T) {
 	assert.Equal(t, map[string]int{"assumed": len(ids)}, bases)
 }
 
-// Until a process has asked for rates it keeps all traces, and those that the served rate cannot
-// have kept show that.
+// Until a process has polled its rate it keeps all traces. It is recognised by traces that the
+// served rate cannot have kept.
 func TestProbabilityOf_UnpolledProcess(t *testing.T) {
 	const ratio = 0.25
 	server := &servedOperations{rates: map[string]float64{"GET /cart": ratio}}
@@ -153,8 +153,8 @@ func TestProbabilityOf_UnpolledProcess(t *testing.T) {
 
 func low(id pcommon.TraceID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 
-// A few children that leave before their root have the ratio that the service's other traces show.
-// Where nothing says of many traces what kept them, these speak for themselves.
+// A few children sent before their root get the ratio of the service's other traces. Many traces
+// without a known probability get an estimate of their own.
 func TestProbabilityOf_ChildrenBeforeRoot(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	random := rand.New(rand.NewPCG(22, 5))

@@ -17,7 +17,7 @@ import (
 
 const benchSpans = 1000
 
-// benchCalls are measurements of 50 methods with 8 attributes each.
+// benchCalls returns measurements of 50 methods with 8 attributes each.
 func benchCalls() ptrace.Traces {
 	return batch("a", 1, func(spans ptrace.SpanSlice) {
 		for i := range benchSpans {
@@ -26,7 +26,7 @@ func benchCalls() ptrace.Traces {
 	})
 }
 
-// benchForeign is one trace of a stock SDK, each span with 8 attributes.
+// benchForeign returns one trace of a stock SDK, each span with 8 attributes.
 func benchForeign() ptrace.Traces {
 	return foreign("web", func(spans ptrace.SpanSlice) {
 		for i := range benchSpans {
@@ -44,7 +44,7 @@ func benchForeign() ptrace.Traces {
 	})
 }
 
-// perSpan reports what the timed part cost per span.
+// perSpan reports the cost of the timed part per span.
 func perSpan(b *testing.B, before, after *runtime.MemStats) {
 	n := float64(b.N) * benchSpans
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/span")
@@ -61,8 +61,8 @@ func measure(b *testing.B, f func()) {
 	perSpan(b, &before, &after)
 }
 
-// BenchmarkMeasurements is the ordinary case: spans of our SDK with nothing
-// wrong. Compare it with BenchmarkDecode, which every span has paid before.
+// BenchmarkMeasurements normalises valid spans of the corehour SDK. Compare it with
+// BenchmarkDecode, the cost before normalisation.
 func BenchmarkMeasurements(b *testing.B) {
 	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	td := benchCalls()
@@ -75,7 +75,7 @@ func BenchmarkMeasurements(b *testing.B) {
 func BenchmarkForeign(b *testing.B) {
 	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	pristine := benchForeign()
-	measure(b, func() { // the copy is most of what this figure says: see BenchmarkCopy
+	measure(b, func() { // most of the time is the copy: see BenchmarkCopy
 		td := ptrace.NewTraces()
 		pristine.CopyTo(td)
 		n.normalize(td, p)
@@ -90,7 +90,7 @@ func BenchmarkCopy(b *testing.B) {
 	})
 }
 
-// BenchmarkDecode is the floor: what the stock receiver does with the bytes.
+// BenchmarkDecode is the floor: decoding by the stock receiver.
 func BenchmarkDecode(b *testing.B) {
 	wire, err := ptraceotlp.NewExportRequestFromTraces(benchCalls()).MarshalProto()
 	require.NoError(b, err)
@@ -132,7 +132,7 @@ func BenchmarkCounts(b *testing.B) {
 	})
 }
 
-// An ordinary measurement must cost no allocation here.
+// A valid measurement must not allocate.
 func TestNormalizer_MeasurementsDoNotAllocate(t *testing.T) {
 	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	td := benchCalls()
@@ -141,7 +141,7 @@ func TestNormalizer_MeasurementsDoNotAllocate(t *testing.T) {
 		p.reset()
 	}
 	normalize()
-	// What others of the process allocate meanwhile is counted, too, but not every time.
+	// Other goroutines can allocate in some of the runs.
 	least := math.Inf(1)
 	for try := 0; try < 5 && least >= 20; try++ {
 		least = min(least, testing.AllocsPerRun(20, normalize))

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
+// bounds.yaml, and so docs/reference/bounds.md, agrees with the code.
 func TestBounds_Documented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)

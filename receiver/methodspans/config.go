@@ -20,15 +20,15 @@ type ForeignMode string
 
 const (
 	ForeignAll   ForeignMode = "all"   // all of them
-	ForeignCode  ForeignMode = "code"  // those that name their function
-	ForeignRules ForeignMode = "rules" // those whose method matches a rule
-	ForeignNone  ForeignMode = "none"  // none: only the corehour SDK's
+	ForeignCode  ForeignMode = "code"  // spans with a function name
+	ForeignRules ForeignMode = "rules" // spans whose method matches a rule
+	ForeignNone  ForeignMode = "none"  // only spans of the corehour SDK
 )
 
 var foreignModes = []ForeignMode{ForeignAll, ForeignCode, ForeignRules, ForeignNone}
 
-// Config is the configuration of the receiver. protocols is that of the stock
-// OTLP receiver, key by key.
+// Config is the configuration of the receiver. The keys under protocols are those of the stock
+// OTLP receiver.
 type Config struct {
 	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
 
@@ -39,22 +39,22 @@ type Config struct {
 	// ForeignRules are the rules of `foreign: rules`.
 	ForeignRules []ForeignRule `mapstructure:"foreign_rules"`
 
-	// AssumedRate is the probability that a foreign span was kept with, where
-	// its trace state does not say: most SDKs' ratio samplers write none.
+	// AssumedRate is the sampling probability of foreign spans without one in their trace
+	// state: the ratio samplers of most SDKs write none.
 	AssumedRate float64 `mapstructure:"assumed_rate"`
 
 	// AssumedRates overrides AssumedRate by service.name.
 	AssumedRates map[string]float64 `mapstructure:"assumed_rates"`
 
-	// ServedRates names the extension that serves rates to stock SDKs. The rates it
-	// served count before assumed ones.
+	// ServedRates names the extension that serves rates to stock SDKs. A served rate takes
+	// precedence over an assumed one.
 	ServedRates *component.ID `mapstructure:"served_rates"`
 
-	// TrustPrices stores prices that senders state: collectors that stamp them, and that only
-	// trusted senders reach.
+	// TrustPrices keeps prices set by senders. Use it if the senders are collectors that set
+	// prices and only trusted senders can reach this one.
 	TrustPrices bool `mapstructure:"trust_prices"`
 
-	// ClockTolerance is how far clocks may differ.
+	// ClockTolerance is the accepted difference between clocks.
 	ClockTolerance ClockTolerance `mapstructure:"clock_tolerance"`
 
 	Limits Limits `mapstructure:"limits"`
@@ -64,26 +64,25 @@ type Config struct {
 
 // ForeignRule names methods by service and by a pattern.
 type ForeignRule struct {
-	// Service is a service.name, or a prefix of some that ends in `*`; empty
-	// stands for every service.
+	// Service is a service.name, or a prefix followed by `*`; empty matches every service.
 	Service string `mapstructure:"service"`
 
-	// Match is a method in its normal form, `shop/cart.Cart.Total`, a prefix of
-	// some that ends in `*`, or `(frameworks)`: all spans of OpenTelemetry's
-	// instrumentation libraries that name no function.
+	// Match is a method in its normal form, `shop/cart.Cart.Total`, a prefix followed by `*`,
+	// or `(frameworks)`: all spans of OpenTelemetry's instrumentation libraries without a
+	// function name.
 	Match string `mapstructure:"match"`
 
-	// Exclude leaves out what matches, whatever other rules say. Where all rules
-	// of a service exclude, what they do not match is included.
+	// Exclude drops matching methods and overrides all other rules. If all rules of a service
+	// exclude, methods that match none are included.
 	Exclude bool `mapstructure:"exclude"`
 
 	_ struct{}
 }
 
-// ClockTolerance is allowed because the two clocks are read one after the
-// other and tick differently: CPU time is believed up to
-// wall time x (1 + relative) + absolute. Future is how far the clock of a sender may be
-// ahead of the collector's, and how long before its start a process may have done something.
+// ClockTolerance is needed because the two clocks are read one after the other and tick
+// differently: CPU time is accepted up to wall time x (1 + relative) + absolute. Future is the
+// accepted lead of a sender's clock over the collector's, and the accepted time of spans before
+// the start of their process.
 type ClockTolerance struct {
 	Future   time.Duration `mapstructure:"future"`
 	Absolute time.Duration `mapstructure:"absolute"`
@@ -92,44 +91,44 @@ type ClockTolerance struct {
 	_ struct{}
 }
 
-// Limits bound what senders can make the collector remember and the table hold.
+// Limits bound the memory of the collector and the names in the table.
 type Limits struct {
-	// MaxNameLength is in bytes, for method names, callers and signatures; 32 or
-	// more.
+	// MaxNameLength is the maximum length of method names, callers and signatures, in bytes; at
+	// least 32.
 	MaxNameLength int `mapstructure:"max_name_length"`
 
-	// MaxServices is how many services have a table of names of their own.
+	// MaxServices is the maximum number of services with their own table of names.
 	MaxServices int `mapstructure:"max_services"`
 
-	// MaxMethods is how many distinct methods a service may have, and how many
-	// distinct callers.
+	// MaxMethods is the maximum number of distinct methods of a service, and of distinct
+	// callers.
 	MaxMethods int `mapstructure:"max_methods"`
 
-	// MaxInstances is how many processes have their batches remembered.
+	// MaxInstances is the maximum number of processes whose batches are remembered.
 	MaxInstances int `mapstructure:"max_instances"`
 
-	// RememberedBatches is how many batch numbers are remembered of a process.
+	// RememberedBatches is the number of batch numbers remembered per process.
 	RememberedBatches int `mapstructure:"remembered_batches"`
 
-	// DecodingMiB is the memory of all requests that are being read and decoded; one sender, and
-	// so one request, has half of it.
+	// DecodingMiB is the memory for all requests that are being read and decoded. One sender,
+	// and so one request, can use half of it.
 	DecodingMiB int `mapstructure:"decoding_mib"`
 
-	// GRPCRequests is how many requests over gRPC are read at once.
+	// GRPCRequests is the maximum number of gRPC requests that are read at once.
 	GRPCRequests int `mapstructure:"grpc_requests"`
 
 	_ struct{}
 }
 
-// readTimeout is how long a request over HTTP may take to arrive.
+// readTimeout is the maximum time for reading an HTTP request.
 const readTimeout = time.Minute
 
-// leastNameLength leaves part of a text that is cut, in addition to its hash.
+// leastNameLength leaves room for part of a shortened text next to its hash.
 const leastNameLength = 32
 
 func createDefaultConfig() component.Config {
 	stock := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config)
-	// The stock receiver waits for ever for the rest of a request.
+	// The stock receiver has no read timeout.
 	http := *stock.Protocols.HTTP.GetOrInsertDefault()
 	http.ServerConfig.ReadTimeout = readTimeout
 	stock.Protocols.HTTP = configoptional.Default(http)
@@ -154,8 +153,8 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate reports all faults at once. What belongs to one section is checked
-// by that section, which confmap calls too and whose path it adds.
+// Validate returns all faults. Faults of a section are checked by its own Validate, which confmap
+// calls and whose path it adds.
 func (c *Config) Validate() error {
 	var errs []error
 	if !c.Protocols.GRPC.HasValue() && !c.Protocols.HTTP.HasValue() {
@@ -225,7 +224,7 @@ func (c *Config) validateForeign() []error {
 	return errs
 }
 
-// Validate reports all faults of a rule.
+// Validate returns all faults of a rule.
 func (r ForeignRule) Validate() error {
 	return errors.Join(
 		validatePattern("service", r.Service, true),
@@ -233,7 +232,7 @@ func (r ForeignRule) Validate() error {
 	)
 }
 
-// Validate reports all faults of the tolerance.
+// Validate returns all faults of the tolerance.
 func (t ClockTolerance) Validate() error {
 	var errs []error
 	if t.Future < time.Second || t.Future > 24*time.Hour {
@@ -248,8 +247,8 @@ func (t ClockTolerance) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Validate reports all faults of the limits. The upper ends are where the
-// memory of a full table would no longer be modest.
+// Validate returns all faults of the limits. The maxima keep the memory of a full table
+// modest.
 func (l Limits) Validate() error {
 	var errs []error
 	check := func(key string, found, low, high int) {

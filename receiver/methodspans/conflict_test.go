@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// itemsOf are the items that a warehouse makes of what passes the receiver.
+// itemsOf returns the items that the warehouse would make of the received requests.
 func itemsOf(td ptrace.Traces) (ids []string) {
 	items, _ := methodspan.NewConverter().Items(td)
 	for _, item := range items {
@@ -23,8 +23,8 @@ func itemsOf(td ptrace.Traces) (ids []string) {
 	return ids
 }
 
-// Somebody has sent the numbers of a process before it does. Its batches pass, are stored under
-// ids of their own, and their repeats are recognised by these.
+// Another sender has already used the numbers of a process. The batches of the process pass, have
+// ids of their own, and their repeats are recognised.
 func TestBatchConflict_ForgedNumbers(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	forged, stored := map[string]bool{}, map[string]bool{}
@@ -56,7 +56,7 @@ func TestBatchConflict_ForgedNumbers(t *testing.T) {
 	}
 }
 
-// Both come in one request.
+// Both batches are in one request.
 func TestBatchConflict_WithinRequest(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := batch("a", 1, func(spans ptrace.SpanSlice) { addCounts(spans, "a.b", 1) })
@@ -70,7 +70,7 @@ func TestBatchConflict_WithinRequest(t *testing.T) {
 	require.Equal(t, map[string]int64{"": 1}, r.counted("duplicates"))
 }
 
-// The receiver of a gateway sees what an agent's sampler has left, which may be less the next time.
+// A gateway receives the spans that an agent's sampler has kept, which can be fewer the next time.
 func TestBatchDigest_KeptFromFirstReceiver(t *testing.T) {
 	agent, gateway := start(t, testConfig(nil), nil), start(t, testConfig(nil), nil)
 	send := func(keep int) {
@@ -90,7 +90,7 @@ func TestBatchDigest_KeptFromFirstReceiver(t *testing.T) {
 	require.Len(t, gateway.sink.AllTraces(), 1)
 }
 
-// Two processes with one instance and start are two by their random ids, at every receiver alike.
+// Random ids distinguish two processes with one instance and start, at every receiver alike.
 func TestProcessID_DistinguishesProcesses(t *testing.T) {
 	first, second := start(t, testConfig(nil), nil), start(t, testConfig(nil), nil)
 	of := func(r *rig, td ptrace.Traces) ptrace.Traces { return r.receive(td) }
@@ -117,7 +117,7 @@ func TestProcessID_DistinguishesProcesses(t *testing.T) {
 	require.Empty(t, first.faults())
 }
 
-// A flood of processes pushes out its own numbers, and the repeats of others are recognised.
+// A flood of processes evicts only numbers of its own sender; repeats of others are recognised.
 func TestBatches_FloodEvictsOwnProcesses(t *testing.T) {
 	b := newBatches(100, 8)
 	accept := func(sender, instance string) (repeats int64) {

@@ -99,8 +99,7 @@ func TestCounts_ExpandedSpans(t *testing.T) {
 	}
 }
 
-// Counts that a receiver like this one has expanded before pass once more as
-// they are.
+// Counts that an upstream receiver has expanded pass unchanged.
 func TestCounts_ExpandedUpstream(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -138,8 +137,7 @@ func TestCounts_ExpandedUpstream(t *testing.T) {
 	}
 }
 
-// However many entries a sender puts into counts, the spans they become are
-// bounded, and no call is lost.
+// The number of expanded spans is bounded for any number of entries, and no call is lost.
 func TestCounts_NamesBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxMethods = 10 }), nil)
 	var pairs []any

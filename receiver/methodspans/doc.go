@@ -1,8 +1,8 @@
-// Package methodspans is the receiver method_spans: it receives spans over OTLP,
-// from the corehour SDK and from any other OpenTelemetry SDK, and passes on
-// spans that all mean the same thing (contract 1 of the architecture).
+// Package methodspans is the receiver method_spans. It receives spans over OTLP from
+// the corehour SDK and any other OpenTelemetry SDK, and passes on spans of one form
+// (contract 1 of the architecture).
 //
-// The path of a request: admission.Gate bounds the memory of decoding it.
+// The path of a request: admission.Gate bounds the memory for decoding it.
 // intake.ConsumeTraces drops duplicate batches (batches.claim) and normalises
 // the rest (normalizer.normalize). Per span, methodspan.ParsedSpan reads the
 // attributes. The normalizer then expands the counts of a process into one span
@@ -12,8 +12,8 @@
 // (names.go). When the pipeline has accepted the request, batches.release
 // remembers its batch numbers.
 //
-// Its invariant: received calls are passed on, or are a named loss; a fault costs
-// the smallest part that is faulty and is counted by its reason.
+// Invariant: every received call is passed on or counted as lost. Of a faulty span
+// only the smallest faulty part is removed, and counted by its reason.
 //
 // It does not implement OTLP: the stock OTLP receiver is embedded. It does not
 // sample either.

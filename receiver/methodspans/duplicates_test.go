@@ -23,7 +23,7 @@ import (
 
 var errDown = errors.New("the pipeline is down")
 
-// gate is a pipeline whose every request waits for its outcome.
+// gate is a pipeline in which every request waits for its outcome.
 type gate struct {
 	arrived  chan ptrace.Traces
 	outcomes chan error
@@ -38,7 +38,7 @@ func (g *gate) ConsumeTraces(_ context.Context, td ptrace.Traces) error {
 	return <-g.outcomes
 }
 
-// consume answers requests by a function.
+// consume is a pipeline that calls a function.
 type consume func(ptrace.Traces) error
 
 func (consume) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
@@ -85,7 +85,7 @@ func TestDuplicates_ResendAfterFailurePasses(t *testing.T) {
 	}
 }
 
-// A request may carry several batches, some of them known.
+// A request can contain several batches, some of them known.
 func TestDuplicates_MergedRequests(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	require.NoError(t, r.export(counts("a", 1)))
@@ -100,8 +100,8 @@ func TestDuplicates_MergedRequests(t *testing.T) {
 	assert.Equal(t, map[string]int64{"": 2}, r.counted("duplicates"))
 }
 
-// Without instance or process start a number may be another process's: its
-// batch is kept, even if that means counting a resend twice.
+// Without instance or process start, the number can belong to another process. The batch is kept,
+// even if a resend is then counted twice.
 func TestDuplicates_IncompleteIdentityPasses(t *testing.T) {
 	for _, missing := range []string{methodspan.ResourceInstance, methodspan.ResourceProcessStart} {
 		r := start(t, testConfig(nil), nil)
@@ -173,8 +173,8 @@ func TestDuplicates_WaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// Two requests carry the same batches in opposite order. Were numbers claimed
-// one by one, each would wait for the other.
+// Two requests have the same batches in opposite order. If numbers were claimed one by one, each
+// would wait for the other.
 func TestDuplicates_MergedRequestsDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -200,7 +200,7 @@ func TestDuplicates_MergedRequestsDoNotDeadlock(t *testing.T) {
 	})
 }
 
-// A pipeline that panics must not leave its batches in flight for ever.
+// A panic in the pipeline must not leave batches in flight.
 func TestDuplicates_PanicReleasesBatch(t *testing.T) {
 	calls := 0
 	in := testIntake(t, testConfig(nil), consume(func(ptrace.Traces) error {
@@ -307,7 +307,7 @@ func TestSequenceWindow_LargestNumber(t *testing.T) {
 	}
 }
 
-// The window agrees with a set of all numbers, as far back as it says it does.
+// Within its size the window agrees with a set of all numbers.
 func TestSequenceWindow_EqualsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int{1, 2, 3, 63, 64, 65, 100, 1024} {

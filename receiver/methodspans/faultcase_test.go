@@ -11,8 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// faultCase is one thing that is wrong with a span that is otherwise as our SDK
-// sends it.
+// faultCase is one fault in an otherwise valid span of the corehour SDK.
 type faultCase struct {
 	name   string
 	spoil  func(ptrace.Span)

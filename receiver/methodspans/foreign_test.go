@@ -157,7 +157,7 @@ func TestForeign_Callers(t *testing.T) {
 		addForeign(spans, 9, 1).SetName("another trace")
 		spans.At(spans.Len() - 1).SetTraceID(pcommon.TraceID{77})
 	})
-	// The same span ids in another service are other spans.
+	// The same span ids in another service belong to other spans.
 	foreign("other", func(spans ptrace.SpanSlice) { addForeign(spans, 11, 1).SetName("parent in another service") }).
 		ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 	callers := map[string]any{}
@@ -225,7 +225,7 @@ func TestForeign_Faults(t *testing.T) {
 	}
 }
 
-// Span names with an id in them are endless; what they cost is not.
+// The number of span names with ids in them is unlimited; the table is bounded.
 func TestForeign_NamesBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxMethods = 3 }), nil)
 	got := r.receive(foreign("web", func(spans ptrace.SpanSlice) {
@@ -246,8 +246,8 @@ func TestForeign_NamesBounded(t *testing.T) {
 	assert.Equal(t, map[string]int64{"methods": 17}, r.counted("overflow"))
 }
 
-// What this receiver stamped, or one before it in a chain of collectors, is not
-// stamped again; what a sampler in between has thinned is composed.
+// Spans stamped by this or an upstream receiver are not stamped again; a threshold of a sampler in
+// between is composed.
 func TestForeign_StampedUpstream(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	once := r.receive(foreign("web", func(spans ptrace.SpanSlice) {

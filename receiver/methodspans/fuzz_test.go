@@ -14,8 +14,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// dice makes choices of bytes, so that a fuzzer can steer them. When the bytes
-// run out every choice is the first.
+// dice derives choices from bytes, so that a fuzzer can steer them. After the last byte every
+// choice is the first.
 type dice struct{ data []byte }
 
 func (d *dice) roll(n int) int {
@@ -133,7 +133,7 @@ func (d *dice) traces() ptrace.Traces {
 	return td
 }
 
-// callsIn is what the counts of a request say, valid entries only.
+// callsIn returns the calls of all valid entries of the counts of a request.
 func callsIn(td ptrace.Traces) *big.Int {
 	total := new(big.Int)
 	add := func(v pcommon.Value) {
@@ -161,9 +161,9 @@ func callsIn(td ptrace.Traces) *big.Int {
 
 func nowForTest() time.Time { return time.Unix(0, noon) }
 
-// checkNormalization asserts what holds for whatever arrives: nothing panics,
-// every call that comes in goes out or is a named loss, the warehouse can read
-// all that goes out, names are bounded, and once is as good as twice.
+// checkNormalization asserts the invariants for any input: no panics, every received call is
+// passed on or counted as lost, the warehouse can read all spans, names are bounded, and
+// normalising twice equals once.
 func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 	t.Helper()
 	config := testConfig(func(c *Config) { c.Limits.MaxMethods, c.Limits.MaxNameLength = 5, leastNameLength })
@@ -268,7 +268,7 @@ func TestNormalizer_Properties(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	// The generator is worth its time only while it reaches every fault.
+	// The generator must reach every fault.
 	for i, name := range reasonNames {
 		if r := faultReason(i); r != attributeDuplicate && r != identityIncomplete && r != batchConflict && !reasons[name] {
 			t.Errorf("no generated request has the fault %s", name)
@@ -288,7 +288,7 @@ func FuzzNormalizeShaped(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkNormalization(t, (&dice{data}).traces()) })
 }
 
-// FuzzNormalizeWire feeds whatever the decoder accepts.
+// FuzzNormalizeWire normalises any request that the decoder accepts.
 func FuzzNormalizeWire(f *testing.F) {
 	for _, td := range []ptrace.Traces{
 		batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans); addCounts(spans, "a.b", 3, "c.d", 4) }),

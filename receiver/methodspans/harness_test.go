@@ -42,7 +42,7 @@ type rig struct {
 	client   ptraceotlp.GRPCClient
 }
 
-// testConfig is the default one, listening wherever there is room.
+// testConfig returns the default configuration with free ports.
 func testConfig(change func(*Config)) *Config {
 	config := createDefaultConfig().(*Config)
 	config.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "localhost:0"
@@ -100,7 +100,7 @@ func startWith(t *testing.T, config *Config, next consumer.Traces, host componen
 	return r
 }
 
-// export sends over gRPC. It sends a copy of what it is given, as a wire does.
+// export sends a copy of the request over gRPC.
 func (r *rig) export(td ptrace.Traces) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -108,7 +108,7 @@ func (r *rig) export(td ptrace.Traces) error {
 	return err
 }
 
-// receive sends over gRPC and returns what comes out behind the receiver.
+// receive sends over gRPC and returns the request that the receiver passes on.
 func (r *rig) receive(td ptrace.Traces) ptrace.Traces {
 	r.t.Helper()
 	r.sink.Reset()
@@ -134,8 +134,8 @@ func (r *rig) post(path, contentType string, body []byte) (status int, answer st
 	return response.StatusCode, string(text)
 }
 
-// counted is the receiver's own metric as `value value` -> count, the values
-// being those of the metric's attributes in the order of their names.
+// counted returns a metric of the receiver as `value value` -> count, where the values are those
+// of the metric's attributes, ordered by name.
 func (r *rig) counted(name string) map[string]int64 {
 	r.t.Helper()
 	out := map[string]int64{}
@@ -164,7 +164,7 @@ func (r *rig) counted(name string) map[string]int64 {
 	return out
 }
 
-// faults are those counted, as "outcome reason" or "outcome reason xN".
+// faults returns the counted faults as "outcome reason" or "outcome reason xN".
 func (r *rig) faults() []string {
 	var out []string
 	counts := r.counted("faults")
@@ -177,14 +177,14 @@ func (r *rig) faults() []string {
 	return out
 }
 
-// Some data that is as our SDK sends it.
+// Test data as the corehour SDK sends it.
 
 const (
 	second = int64(time.Second)
 	noon   = 1_790_000_000 * second // a moment in 2026
 )
 
-// batch makes a request of our SDK; fill adds its spans.
+// batch returns a request of the corehour SDK; fill adds its spans.
 func batch(instance string, seq int64, fill func(ptrace.SpanSlice)) ptrace.Traces {
 	td := ptrace.NewTraces()
 	addBatch(td, instance, seq, fill)

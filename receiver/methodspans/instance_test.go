@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// What tells processes apart is used, the narrowest first; what several may share says so.
+// The narrowest identifying attributes are used; a name that several processes can share has a mark.
 func TestInstanceOf_Resources(t *testing.T) {
 	connection, address := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 40123}, &net.IPAddr{IP: net.IPv4(10, 0, 0, 7)}
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func sentBy(t *testing.T, resource map[string]any) ptrace.Traces {
 	return td
 }
 
-// Two processes that say nothing of themselves are distinguished by their connections; what a
-// process says, or a collector before this one, stays.
+// Processes without identifying attributes are distinguished by their connections; names from the
+// process or an upstream collector stay.
 func TestInstanceOf_Connections(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	other, err := grpc.NewClient(r.grpcAddr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -109,14 +109,14 @@ func TestInstanceOf_Connections(t *testing.T) {
 		assert.Equal(t, len(c.resource), got.Attributes().Len(), "nothing is added")
 	}
 
-	// What a sender says is within the bound of names.
+	// Names from a sender are within the bound.
 	r.sink.Reset()
 	_, err = r.client.Export(context.Background(), ptraceotlp.NewExportRequestFromTraces(sentBy(t, map[string]any{"service.name": "web", methodspan.AttrInstance: strings.Repeat("x", 10_000)})))
 	require.NoError(t, err)
 	assert.Len(t, methodspan.ReadResource(r.sink.AllTraces()[0].ResourceSpans().At(0).Resource()).Instance, 512)
 	assert.Equal(t, []string{"corrected text_too_long"}, r.faults())
 
-	// What is no method span passes as it came.
+	// A span that is no method span passes unchanged.
 	r = start(t, testConfig(func(c *Config) { c.Foreign = ForeignCode }), nil)
 	_, err = r.client.Export(context.Background(), ptraceotlp.NewExportRequestFromTraces(sentBy(t, map[string]any{"service.name": "web"})))
 	require.NoError(t, err)

@@ -98,7 +98,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// checkLint asserts that what is found is what the receiver counts, each with a place.
+// checkLint asserts that the findings equal the counted faults, each with a place.
 func checkLint(t *testing.T, td ptrace.Traces) {
 	t.Helper()
 	config := createDefaultConfig().(*Config)
@@ -169,7 +169,7 @@ func FuzzLint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkLint(t, (&dice{data}).traces()) })
 }
 
-// Every fault says what is wanted, and where if that does not follow from the span.
+// Every fault has a description of a valid value, and places unless they depend on the span.
 func TestExplanations_Complete(t *testing.T) {
 	elsewhere := []faultReason{textTooLong, attributeMisplaced, valueInvalid, attributeDuplicate, notUTF8}
 	computed := []faultReason{textTooLong, attributeMisplaced, valueInvalid, timeReversed, timeInFuture, cpuExceedsWall}

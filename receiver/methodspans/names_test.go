@@ -62,7 +62,7 @@ func TestNames_RepeatedNameCountsOnce(t *testing.T) {
 	assert.False(t, admit(n, "shop", "e", &tl))
 }
 
-// Whatever another sender invents, a service keeps its own methods.
+// A service keeps its methods while another sender invents services.
 func TestNames_FloodEvictsOwnServices(t *testing.T) {
 	n := newNames(10, 3, newClock().now)
 	var tl requestCounts

@@ -14,8 +14,8 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// normalizer brings every span of a request into the one form. It is safe for
-// concurrent use; the state of one request is a pass.
+// normalizer brings every span of a request into one form. It is safe for concurrent use; the
+// state of one request is in a requestPass.
 type normalizer struct {
 	limits       Limits
 	tolerance    ClockTolerance
@@ -45,17 +45,17 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 	}
 }
 
-// requestPass is the scratch space of one request, used again for the next.
+// requestPass is the scratch space of one request, reused for the next.
 type requestPass struct {
 	requestCounts
 	parsed methodspan.ParsedSpan // the current span
-	gone   []bool                // by place in the scope: the span is removed at the end
+	gone   []bool                // by position in the scope: the span is removed at the end
 
 	peer     net.Addr // the sender of the request; nil = not known
-	sender   string   // whose share of the tables it uses
+	sender   string   // owner of the share of the tables that the request uses
 	resource methodspan.ParsedResource
 	service  *serviceNames // of the resource, locked
-	caller   string        // within the service's bounds: mostly the next span's too
+	caller   string        // accepted by boundCaller; often the next span has the same
 	scope    string        // name of the scope
 	life     lifetime      // of the process
 	numbers  numbering
@@ -106,13 +106,13 @@ func (n *normalizer) resource(rs ptrace.ResourceSpans, p *requestPass) {
 func (n *normalizer) scope(ss ptrace.ScopeSpans, p *requestPass) {
 	p.numbers.begin(ss.Scope())
 	spans := ss.Spans()
-	arrived := spans.Len() // expanded counts are appended behind
+	arrived := spans.Len() // expanded counts are appended after these
 	if arrived > 0 {
 		p.possibleTotal(ss.Scope())
 	}
 	p.gone = append(p.gone[:0], make([]bool, arrived)...)
 	p.scope = ss.Scope().Name()
-	if n.foreign != ForeignNone && !utf8.ValidString(p.scope) { // it may become a class
+	if n.foreign != ForeignNone && !utf8.ValidString(p.scope) { // it can become a class
 		p.fault(notUTF8, corrected)
 		p.scope = validUTF8(p.scope)
 		ss.Scope().SetName(p.scope)
@@ -167,7 +167,7 @@ func kindOf(r *methodspan.ParsedSpan) kind {
 	return kindOther
 }
 
-// span normalises a span that says it is ours. False removes it.
+// span normalises a span of the corehour SDK. It returns false if the span must be removed.
 func (n *normalizer) span(spans ptrace.SpanSlice, span ptrace.Span, k kind, p *requestPass) bool {
 	n.tidy(span.Attributes(), k, p)
 	if p.numbers.absent && p.uncounted(k) {
@@ -189,8 +189,8 @@ func (n *normalizer) span(spans ptrace.SpanSlice, span ptrace.Span, k kind, p *r
 // validTime reports whether a time can be stored: present, and before 2262.
 func validTime(t pcommon.Timestamp) bool { return t > 0 && t <= math.MaxInt64 }
 
-// repairInterval makes sense of the times of a span that sums up an interval.
-// Its quantities do not depend on them. False if there is no time at all.
+// repairInterval corrects the times of a span that sums up an interval, since its quantities do
+// not depend on them. It returns false if both times are invalid.
 func (p *requestPass) repairInterval(span ptrace.Span) bool {
 	start, end := span.StartTimestamp(), span.EndTimestamp()
 	okStart, okEnd := validTime(start), validTime(end)
@@ -214,7 +214,8 @@ func (p *requestPass) repairInterval(span ptrace.Span) bool {
 	return true
 }
 
-// repairOrNow falls back on the time of arrival, for what must not be lost.
+// repairOrNow corrects the times of a span that must not be lost. If both are invalid, it uses
+// the time of arrival.
 func (n *normalizer) repairOrNow(span ptrace.Span, p *requestPass) {
 	if p.repairInterval(span) {
 		p.possibleInterval(span)
@@ -226,8 +227,8 @@ func (n *normalizer) repairOrNow(span ptrace.Span, p *requestPass) {
 	span.SetEndTimestamp(now)
 }
 
-// method keeps a measurement's name and caller within the bounds. False if it
-// has no name.
+// method keeps a measurement's name and caller within the bounds. It returns false if there is
+// no name.
 func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
 	id, ok := r.Identity(span, p.scope)
@@ -235,8 +236,8 @@ func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 		p.fault(nameAbsent, dropped)
 		return false
 	}
-	// The spans of other SDKs, stamped by a receiver before this one, keep the
-	// older forms of a name.
+	// Spans of other SDKs, stamped by an upstream receiver, keep OpenTelemetry's older
+	// names.
 	basis := r.Text(methodspan.FieldWeightBasis)
 	if r.Text(methodspan.FieldFunction) == "" && span.Name() != "" && (basis == "" || basis == methodspan.BasisExact) {
 		p.fault(nameAbsent, corrected)
@@ -257,8 +258,7 @@ func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 	return true
 }
 
-// hasPlace reports whether a method is within the bounds. The one that stands for
-// all others always is.
+// hasPlace reports whether a method is within the bounds. Overflow always is.
 func (n *normalizer) hasPlace(id methodspan.Identity, p *requestPass) bool {
 	if id == (methodspan.Identity{Class: methodspan.Overflow}) {
 		return true
@@ -274,7 +274,7 @@ func (n *normalizer) hasPlace(id methodspan.Identity, p *requestPass) bool {
 	return true
 }
 
-// boundMethod returns the name, or Overflow where a bound is exceeded.
+// boundMethod returns the name, or Overflow if a bound is exceeded.
 func (n *normalizer) boundMethod(name string, p *requestPass) string {
 	if n.hasPlace(methodspan.Identity{Class: name}, p) {
 		return name

@@ -10,24 +10,24 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// This file is about numbers of the right type that cannot be true. One of them could make
-// figures of other services wrong, or their sums overflow.
+// This file checks numbers of the right type for impossible values, which could distort figures
+// of other services or overflow their sums.
 
 const (
-	// longestUnknown is how long a call or an interval may last if the process does not say
-	// when it started.
+	// longestUnknown is the maximum duration of a call or interval if the start of the process
+	// is not known.
 	longestUnknown = 7 * 24 * time.Hour
-	// cpuSlack is what the CPU time of a process may be late by, on each core.
+	// cpuSlack is the CPU time per core that can be from before the interval.
 	cpuSlack = time.Second
-	// leastProbability is the lowest threshold that a trace state can say.
+	// leastProbability is the lowest probability that a trace state can express.
 	leastProbability = 1.0 / (1 << 56)
 )
 
-// lifetime is when a process can have done what it reports, by the collector's clock.
+// lifetime is the time range in which a process can have run, by the collector's clock.
 type lifetime struct {
 	now   int64
-	until int64 // the end of what it reports, at the latest
-	born  int64 // its start, at the earliest; 0 = not known
+	until int64 // latest end of a span
+	born  int64 // earliest start of the process; 0 = not known
 }
 
 func (n *normalizer) lifetimeOf(resource *methodspan.ParsedResource) lifetime {
@@ -39,7 +39,7 @@ func (n *normalizer) lifetimeOf(resource *methodspan.ParsedResource) lifetime {
 	return l
 }
 
-// longest returns how long something that ended then can have lasted.
+// longest returns the maximum duration, in ns, of a call or interval that ended at end.
 func (l lifetime) longest(end int64) int64 {
 	if l.born == 0 {
 		return int64(longestUnknown)
@@ -47,8 +47,8 @@ func (l lifetime) longest(end int64) int64 {
 	return max(0, end-l.born)
 }
 
-// notLater moves a span whose end is in the future to the collector's clock. It keeps its
-// length: a clock that is ahead measures times as well as any other.
+// notLater moves a span whose end is in the future to the collector's clock. The span keeps its
+// duration: a clock that is ahead measures durations correctly.
 func (p *requestPass) notLater(span ptrace.Span) {
 	end := int64(span.EndTimestamp())
 	if end <= p.life.until {
@@ -60,7 +60,8 @@ func (p *requestPass) notLater(span ptrace.Span) {
 	span.SetEndTimestamp(pcommon.Timestamp(p.life.now))
 }
 
-// possibleInterval cuts the times of a span that sums up an interval to the life of its process.
+// possibleInterval limits the times of a span that sums up an interval to the lifetime of its
+// process.
 func (p *requestPass) possibleInterval(span ptrace.Span) {
 	p.notLater(span)
 	end := int64(span.EndTimestamp())
@@ -70,7 +71,7 @@ func (p *requestPass) possibleInterval(span ptrace.Span) {
 	}
 }
 
-// possibleCall reports whether a call can have lasted as long as it says.
+// possibleCall reports whether the duration of a call is possible.
 func (p *requestPass) possibleCall(span ptrace.Span) bool {
 	p.notLater(span)
 	end := int64(span.EndTimestamp())
@@ -81,8 +82,8 @@ func (p *requestPass) possibleCall(span ptrace.Span) bool {
 	return true
 }
 
-// possibleSums reports whether calls can have been measured so often, in an interval, and
-// have lasted so long together: each takes a core for a nanosecond.
+// possibleSums reports whether the number and the wall time of measured calls are possible in
+// the span's interval: each call takes at least a nanosecond of a core.
 func (p *requestPass) possibleSums(span ptrace.Span, measured int64) bool {
 	end := int64(span.EndTimestamp())
 	lasted := float64(end-int64(span.StartTimestamp())) + float64(time.Second)
@@ -98,7 +99,7 @@ func (p *requestPass) possibleSums(span ptrace.Span, measured int64) bool {
 	return true
 }
 
-// possibleCPU reports whether a process can have used so much CPU time in an interval.
+// possibleCPU reports whether a process can have used cpu ns in the span's interval.
 func (p *requestPass) possibleCPU(span ptrace.Span, cpu int64) bool {
 	cores := p.parsed.Number(methodspan.FieldHostCores)
 	if cores <= 0 {
@@ -120,10 +121,11 @@ func (p *requestPass) possibleTotal(scope pcommon.InstrumentationScope) {
 	}
 }
 
-// validProbability reports whether a call can have been kept with this probability.
+// validProbability reports whether a call can have been kept with probability p.
 func validProbability(p float64) bool { return p >= leastProbability && p <= 1 }
 
-// untrustedPrice removes a price that a sender states. False if there is none.
+// untrustedPrice removes a price set by the sender. It returns false if there is none or prices
+// are trusted.
 func (n *normalizer) untrustedPrice(attributes pcommon.Map, t *requestCounts) bool {
 	if n.trustPrices {
 		return false

@@ -107,7 +107,7 @@ func TestPlausibility_ForeignSpans(t *testing.T) {
 	}
 }
 
-// A process that says it started in the future says nothing.
+// A process start in the future counts as absent.
 func TestPlausibility_StartInFuture(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	td := batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) })

@@ -10,12 +10,12 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// thinnedBelow is how much lower the probability in the trace state must be
-// than the one in the attribute before another sampler is assumed. A threshold written with four hex digits may differ by 2^-16.
+// thinnedBelow is the ratio of the probability in the trace state to the one in the attribute
+// below which another sampler is assumed. Thresholds of four hex digits can differ by 2^-16.
 const thinnedBelow = 1 - 1e-4
 
-// thresholdOf reads th of a span that is ours. A th above rv contradicts itself
-// and is removed. The trace id says nothing: our SDK draws rv on its own.
+// thresholdOf returns the probability by th of a span of the corehour SDK. A th above rv is a
+// contradiction and is removed. The trace id is ignored, since the SDK draws rv independently.
 func (p *requestPass) thresholdOf(span ptrace.Span) (probability float64, ok bool) {
 	state := span.TraceState().AsRaw()
 	if state == "" {
@@ -37,8 +37,8 @@ func (p *requestPass) thresholdOf(span ptrace.Span) (probability float64, ok boo
 	return ot.Threshold.Probability(), true
 }
 
-// callProbability settles corehour.p of a call: th stands for all stages, so a
-// lower one replaces it. False if nothing tells p: then the call has no weight.
+// callProbability corrects corehour.p of a call. A lower th replaces it, since th stands for
+// all sampling stages. It returns false if neither is valid: the call then has no weight.
 func (p *requestPass) callProbability(span ptrace.Span) bool {
 	probability := p.parsed.Number(methodspan.FieldP)
 	threshold, hasThreshold := p.thresholdOf(span)
@@ -58,9 +58,9 @@ func (p *requestPass) callProbability(span ptrace.Span) bool {
 	return true
 }
 
-// aggregateProbability settles corehour.p of an aggregate. It arrives with
-// th:0, whatever its p, so another th is a stage of its own; composed, it is
-// set to 0 again, lest the next reader compose it twice.
+// aggregateProbability corrects corehour.p of an aggregate. The SDK sends aggregates with th:0,
+// so another th is a separate sampling stage. It is multiplied into p and reset to th:0, so
+// that the next reader does not apply it again.
 func (p *requestPass) aggregateProbability(span ptrace.Span) bool {
 	probability := p.parsed.Number(methodspan.FieldP)
 	if !validProbability(probability) {
@@ -76,17 +76,17 @@ func (p *requestPass) aggregateProbability(span ptrace.Span) bool {
 	return true
 }
 
-// noticeThinning counts counts and process spans that a sampler let through.
-// What it did not let through shows as lost in transit; what is here is exact.
+// noticeThinning reports counts and process spans that passed another sampler. Their values are
+// exact; dropped ones are counted as missing calls later.
 func (p *requestPass) noticeThinning(span ptrace.Span) {
 	if threshold, ok := p.thresholdOf(span); ok && threshold < thinnedBelow {
 		p.fault(thresholdThinned, passed)
 	}
 }
 
-// foreignProbability reads p from the trace state of another SDK's span, where R is rv or else
-// the trace id; 0 if it does not say. A th above R cannot have kept the span: it is removed from a
-// method span.
+// foreignProbability returns the probability in the trace state of a span of another SDK, 0 if
+// there is none. R is rv, else the trace id. A th above R cannot have kept the span and is
+// removed from a method span.
 func (p *requestPass) foreignProbability(f foreignSpan) (probability float64, basis basis) {
 	state := f.span.TraceState().AsRaw()
 	if state == "" {
@@ -115,11 +115,11 @@ func (p *requestPass) foreignProbability(f foreignSpan) (probability float64, ba
 	return ot.Threshold.Probability(), threshold
 }
 
-// neverKept is p of the older trace state for a span that no probability kept.
+// neverKept is the p of OpenTelemetry's older trace state for probability 0.
 const neverKept = 63
 
-// legacyProbability reads p:N, which stands for 2^-N. A span whose r is less than that cannot
-// have been kept with it.
+// legacyProbability reads p:N, which stands for 2^-N. A span with r below N cannot have been
+// kept with it.
 func (p *requestPass) legacyProbability(f foreignSpan, ot methodspan.OT) (probability float64, basis basis) {
 	if ot.LegacyP == "" {
 		return 0, unknown

@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// process validates the span by which a process reports on itself. The ledger
-// needs it, so it always stays; values that cannot be are removed one by one.
+// process validates the span of a process. Reconciliation needs the span, so it always stays;
+// invalid values are removed one by one.
 func (n *normalizer) process(span ptrace.Span, p *requestPass) {
 	n.repairOrNow(span, p)
 	p.noticeThinning(span)
@@ -45,8 +45,8 @@ func (n *normalizer) process(span ptrace.Span, p *requestPass) {
 	})
 }
 
-// processCPU makes the CPU time of the process true or absent. It may exceed
-// wall time, as often as there are cores.
+// processCPU removes the CPU time of the process if it is invalid. The maximum is the wall time
+// times the number of cores.
 func (p *requestPass) processCPU(span ptrace.Span) {
 	r := &p.parsed
 	attributes := span.Attributes()

@@ -10,13 +10,13 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// nameProcesses makes the random id of a process part of its identity. Two processes may have one
-// instance id and one start, which the system knows to 10 ms; and a sender that knows both could
-// impersonate the process. So the id replaces what is below a millisecond in the start, in all
-// later stages.
+// nameProcesses makes the random id of a process part of its identity, for all later stages: a
+// hash of the id replaces the part of the process start below a millisecond. Otherwise two
+// processes could have the same instance id and start, which the system knows to 10 ms, and a
+// sender that knows both could impersonate the process.
 func nameProcesses(td ptrace.Traces) {
 	for _, rs := range td.ResourceSpans().All() {
-		for _, ss := range rs.ScopeSpans().All() { // our SDK sends one
+		for _, ss := range rs.ScopeSpans().All() { // the corehour SDK sends one
 			if v, ok := ss.Scope().Attributes().Get(methodspan.AttrProcessID); ok && v.AsString() != "" {
 				nameProcess(rs.Resource(), v.AsString())
 				break
@@ -25,7 +25,7 @@ func nameProcesses(td ptrace.Traces) {
 	}
 }
 
-// nameProcess gives the same start however often it is done.
+// nameProcess replaces the part of the process start below a millisecond. It is idempotent.
 func nameProcess(resource pcommon.Resource, id string) {
 	v, ok := resource.Attributes().Get(methodspan.ResourceProcessStart)
 	if !ok {

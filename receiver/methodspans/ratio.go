@@ -6,34 +6,34 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// family is a way in which ratio samplers decide by the trace id alone: a trace is kept
-// where the number that the family makes of its id, between 0 and 1, is below the ratio.
+// family is a method of ratio samplers to decide by the trace id alone: a trace is kept if the
+// family's number for its id, between 0 and 1, is below the ratio.
 type family uint8
 
 const (
-	// lowBits is of Go, Python, Ruby and Rust: bytes 8 to 15.
+	// lowBits uses bytes 8 to 15: Go, Python, Ruby, Rust.
 	lowBits family = iota
-	// lowAbsolute is of Java: the same as a signed number, without its sign.
+	// lowAbsolute uses the absolute value of the same bytes as a signed number: Java.
 	lowAbsolute
-	// highAbsolute is of .NET: bytes 0 to 7, likewise.
+	// highAbsolute uses the absolute value of bytes 0 to 7 as a signed number: .NET.
 	highAbsolute
-	// highLittleEndian is of C++: bytes 0 to 7 as they lie in memory.
+	// highLittleEndian uses bytes 0 to 7 in little-endian order: C++.
 	highLittleEndian
-	// folded is of JavaScript: the four parts of 32 bits, combined by exclusive or.
+	// folded uses the exclusive or of the four parts of 32 bits: JavaScript.
 	folded
-	// consistent is of samplers with a rejection threshold, and of PHP: bytes 9 to 15, from above.
+	// consistent uses 1 minus bytes 9 to 15: samplers with a rejection threshold, and PHP.
 	consistent
 	familyCount
 )
 
-// familyOf is by telemetry.sdk.language.
+// familyOf maps telemetry.sdk.language to the family of its sampler.
 var familyOf = map[string]family{
 	"go": lowBits, "python": lowBits, "ruby": lowBits, "rust": lowBits,
 	"java": lowAbsolute, "dotnet": highAbsolute, "cpp": highLittleEndian,
 	"nodejs": folded, "webjs": folded, "php": consistent,
 }
 
-// number returns what the family makes of a trace id.
+// number returns the family's number for a trace id, between 0 and 1.
 func (f family) number(id pcommon.TraceID) float64 {
 	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 	switch f {
@@ -54,6 +54,6 @@ func (f family) number(id pcommon.TraceID) float64 {
 }
 
 func absolute(bits uint64) float64 {
-	x := float64(int64(bits)) //nolint:gosec // the samplers read them as signed, too
+	x := float64(int64(bits)) //nolint:gosec // the samplers do the same
 	return max(x, -x) / (1 << 63)
 }

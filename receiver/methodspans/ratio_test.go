@@ -62,7 +62,7 @@ func keptBy(sampler sdktrace.Sampler, ids []pcommon.TraceID) (kept []pcommon.Tra
 	return kept
 }
 
-// What a sampler kept tells its ratio, within 4 standard errors; what none thinned tells nothing.
+// The estimate is within 4 standard errors of the ratio; without a sampler there is none.
 func TestRatioEstimate_Converges(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 1))
 	for _, ratio := range []float64{0.5, 0.25, 0.1, 0.01, 0.001} {
@@ -82,7 +82,7 @@ func TestRatioEstimate_Converges(t *testing.T) {
 	}
 }
 
-// The estimate of one ratio is there with every request, once it is.
+// Once there is an estimate of a constant ratio, every later request has one.
 func TestRatioEstimate_Holds(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 4))
 	var e ratioEstimate
@@ -124,7 +124,7 @@ func TestRatioEstimate_None(t *testing.T) {
 	assert.Zero(t, count(timed), "ids that begin with the time")
 }
 
-// A ratio that is raised is followed at once, one that is lowered after a minute or 500 traces.
+// The estimate follows a raised ratio at once, a lowered one after a minute or 500 traces.
 func TestRatioEstimate_FollowsChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 3))
 	var e ratioEstimate

@@ -18,7 +18,7 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// Every configuration in the README is one the receiver takes.
+// Every configuration in the README is valid.
 func TestReadme_Configurations(t *testing.T) {
 	blocks := strings.Split(readme(t), "```yaml\n")[1:]
 	require.NotEmpty(t, blocks)
@@ -41,7 +41,7 @@ func TestReadme_Configurations(t *testing.T) {
 	}
 }
 
-// Every option and every reason of a fault is explained.
+// The README explains every option and every fault reason.
 func TestReadme_Complete(t *testing.T) {
 	text := readme(t)
 	config := confmap.New()

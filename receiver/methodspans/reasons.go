@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// faultReason is what is wrong with something that arrived.
+// faultReason is the kind of a fault.
 type faultReason uint8
 
 const (
@@ -16,37 +16,37 @@ const (
 	wallExceedsAge                           // longer than the process has lived
 	nameAbsent                               // no name of a method
 	textTooLong                              // a name, caller, signature, request id or group beyond max_name_length
-	notUTF8                                  // a text that is no UTF-8
+	notUTF8                                  // a text that is not valid UTF-8
 	pInvalid                                 // corehour.p absent or outside (0, 1]
-	cpuPInvalid                              // corehour.cpu.p outside (0, 1], or absent where there is a CPU time
-	cpuTimeInvalid                           // CPU time negative or no whole number
-	waitsInvalid                             // waits negative or no whole number
+	cpuPInvalid                              // corehour.cpu.p outside (0, 1], or absent next to a CPU time
+	cpuTimeInvalid                           // CPU time negative or not a whole number
+	waitsInvalid                             // waits negative or not a whole number
 	cpuExceedsWall                           // more CPU than wall time, beyond the tolerance
 	cpuStateMismatch                         // cpu.state contradicts cpu.time, or is unknown
 	stratumInvalid                           // an unknown stratum
 	basisInvalid                             // an unknown weight basis
 	measuredAbsent                           // an aggregate of no measurements
-	measuredImpossible                       // more measurements than an interval has room for
-	sumInvalid                               // an aggregate's sum absent, negative or no whole number
+	measuredImpossible                       // more measurements than possible in the interval
+	sumInvalid                               // an aggregate's sum absent, negative or not a whole number
 	maximumInvalid                           // an aggregate's maximum contradicts its sum
 	squaresInvalid                           // an aggregate's squares contradict its sum
 	histogramInvalid                         // bins out of range, of another length than their counts, or not adding up
 	errorsInvalid                            // more errors than measurements, or fewer than none
 	countsAbsent                             // a counts span without counts
-	countsLength                             // as many methods as calls there are not
-	countsEntryInvalid                       // calls negative, no whole number, or beyond 2^53
-	processValueInvalid                      // cores, rss, final or an SDK counter that cannot be
-	totalInvalid                             // a total of calls negative, no whole number, or beyond 2^53
-	priceUntrusted                           // a price that the sender states
+	countsLength                             // the arrays of methods and calls differ in length
+	countsEntryInvalid                       // calls negative, not a whole number, or beyond 2^53
+	processValueInvalid                      // impossible cores, rss, final or SDK counter
+	totalInvalid                             // a total of calls negative, not a whole number, or beyond 2^53
+	priceUntrusted                           // a price set by the sender
 	attributeDuplicate                       // one attribute twice
 	attributeMisplaced                       // a quantity that spans of this kind do not have
 	valueInvalid                             // another attribute of the wrong type, NaN or infinite
-	kindUnknown                              // a corehour.kind this version does not know
-	traceStateInvalid                        // a trace state that cannot be read
+	kindUnknown                              // an unknown corehour.kind
+	traceStateInvalid                        // a trace state that cannot be parsed
 	thresholdInconsistent                    // th above the span's randomness: it cannot have been kept
-	thresholdThinned                         // a sampler that is not ours thinned our spans
+	thresholdThinned                         // another sampler thinned spans of the corehour SDK
 	identityIncomplete                       // a batch number without instance and process start
-	batchConflict                            // a batch number that came with other content before
+	batchConflict                            // a batch number that came earlier with other content
 	batchUnnumbered                          // counts, or spans of a client that counts, without a batch number
 	reasonCount
 )
@@ -92,19 +92,19 @@ var reasonNames = [reasonCount]string{
 	batchUnnumbered:       "batch_unnumbered",
 }
 
-// faultOutcome is what the receiver did with the faulty part.
+// faultOutcome is the receiver's treatment of the faulty part.
 type faultOutcome uint8
 
 const (
-	corrected faultOutcome = iota // the faulty part was removed or replaced, the rest is true and stays
-	dropped                       // a measurement, or one entry of counts, is gone
+	corrected faultOutcome = iota // the faulty part was removed or replaced, the rest stays
+	dropped                       // a measurement or one entry of counts was removed
 	passed                        // it was passed on unchanged
 	outcomeCount
 )
 
 var outcomeNames = [outcomeCount]string{"corrected", "dropped", "passed"}
 
-// kind is what a span is, after classification.
+// kind is the classification of a span.
 type kind uint8
 
 const (
@@ -127,15 +127,15 @@ const (
 	tableCallers
 	tableServices
 	tableInstances // processes whose batch numbers are remembered
-	tableBatches   // size: numbers in flight; overflow: numbers before the window
+	tableBatches   // size: numbers in flight; overflow: numbers older than the window
 	tableTraces    // traces of the last seconds
-	tableUnpolled  // processes that sample by another rate than the one served
+	tableUnpolled  // processes that sample with another rate than the served one
 	tableCount
 )
 
 var tableNames = [tableCount]string{"methods", "callers", "services", "instances", "batches", "traces", "unpolled"}
 
-// basis is how the probability of a span of another SDK is known.
+// basis is the source of the probability of a span of another SDK.
 type basis uint8
 
 const (
@@ -160,8 +160,8 @@ var basisNames = [basisCount]string{
 	assumed:    methodspan.BasisAssumed,
 }
 
-// requestCounts counts in plain memory what happens to one request; it is recorded
-// once, because one update of a metric costs more than a whole span does here.
+// requestCounts counts the events of one request in plain memory. They are recorded once per
+// request, since one update of a metric costs more than a whole span.
 type requestCounts struct {
 	received   [kindCount]int64
 	faults     [reasonCount][outcomeCount]int64

@@ -69,7 +69,7 @@ func TestReceiver_TracesOnly(t *testing.T) {
 	assert.ErrorIs(t, err, pipeline.ErrSignalNotSupported)
 }
 
-// The stock receiver's options work here: its own limits on size, for one.
+// Options of the stock receiver work, such as its size limits.
 func TestReceiver_RequestSizes(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) {
 		c.Protocols.GRPC.Get().MaxRecvMsgSizeMiB = 1
@@ -84,7 +84,7 @@ func TestReceiver_RequestSizes(t *testing.T) {
 	assert.NoError(t, r.export(counts("a", 1)))
 }
 
-// What the sender hears decides whether it sends again.
+// The status code decides whether the sender retries.
 func TestReceiver_ErrorsReachSender(t *testing.T) {
 	for want, failure := range map[codes.Code]error{
 		codes.Unavailable:       errDown,
@@ -96,8 +96,7 @@ func TestReceiver_ErrorsReachSender(t *testing.T) {
 	}
 }
 
-// Two receivers of one type live side by side, each with its own servers and
-// its own memory.
+// Two receivers of one type run with their own servers and their own memory.
 func TestReceiver_TwoInstances(t *testing.T) {
 	config := testConfig(nil)
 	one, two := start(t, config, nil), start(t, config, nil)
@@ -129,8 +128,8 @@ func TestReceiver_StockIDNamesInstance(t *testing.T) {
 	assert.Equal(t, "otlp/method_spans/edge", stockSettings(set, component.MustNewType("otlp")).ID.String())
 }
 
-// numberedGenerator sends spans as our SDK does, again and again until they are
-// accepted or refused for good.
+// numberedGenerator sends spans as the corehour SDK does, with retries until they are accepted or
+// permanently refused.
 type numberedGenerator struct {
 	t      *testing.T
 	addr   string
@@ -179,7 +178,7 @@ func TestReceiver_ConsumeContract(t *testing.T) {
 	})
 }
 
-// A request of which the rest does not come is not waited for.
+// The receiver does not wait for the rest of an incomplete request.
 func TestReceiver_HalfSentRequests(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Protocols.HTTP.Get().ServerConfig.ReadTimeout = 300 * time.Millisecond }), nil)
 	for name, text := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// frameworks is a pattern that stands for all of methodspan.FrameworkScopes.
+// frameworks is a pattern that matches all of methodspan.FrameworkScopes.
 const frameworks = "(frameworks)"
 
 // pattern is a name, or a prefix of names.
@@ -41,7 +41,7 @@ func validatePattern(key, s string, optional bool) error {
 	return nil
 }
 
-// rules decide which foreign methods are kept.
+// rules decide which foreign spans are method spans.
 type rules []rule
 
 type rule struct {
@@ -61,7 +61,7 @@ func newRules(config []ForeignRule) rules {
 	return out
 }
 
-// forService adds the rules that hold for a service.
+// forService appends the rules for a service to into.
 func (rs rules) forService(service string, into rules) rules {
 	for _, r := range rs {
 		if r.service.matches(service) {
@@ -71,8 +71,8 @@ func (rs rules) forService(service string, into rules) rules {
 	return into
 }
 
-// accepts reports whether the rules of a service accept a method: none excludes it, and one
-// includes it, unless all of them exclude.
+// accepts reports whether the rules of a service accept a method. No rule must exclude it, and
+// one must include it unless all rules are excluding.
 func (rs rules) accepts(name string) bool {
 	included, including := false, false
 	for _, r := range rs {

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// A rule that excludes beats the others; where all of them exclude, the rest is taken.
+// An excluding rule overrides the others; if all exclude, methods that match none are accepted.
 func TestRules_Exclude(t *testing.T) {
 	exclude := func(match string) ForeignRule { return ForeignRule{Match: match, Exclude: true} }
 	for _, c := range []struct {
@@ -32,8 +32,8 @@ func TestRules_Exclude(t *testing.T) {
 	}
 }
 
-// Scopes of instrumentation libraries, as these name them, are frameworks; those of teams are not,
-// nor is a function that one of their spans names.
+// Scopes of instrumentation libraries are frameworks. Scopes of teams are not, nor is a function
+// named by a span of a library.
 func TestRules_Frameworks(t *testing.T) {
 	for scope, framework := range map[string]bool{
 		"io.opentelemetry.spring-webflux-5.3":                                         true, // Java

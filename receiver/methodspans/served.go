@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// findServer returns the extension that knows the rates served to stock SDKs.
+// findServer returns the extension that serves rates to stock SDKs.
 func findServer(host component.Host, id component.ID) (rates.Server, error) {
 	extension, ok := host.GetExtensions()[id]
 	if !ok {
@@ -24,13 +24,13 @@ func findServer(host component.Host, id component.ID) (rates.Server, error) {
 	return server, nil
 }
 
-// sampler is what is known of the sampler of one resource's SDK.
+// sampler describes the sampler of one resource's SDK.
 type sampler struct {
 	server rates.Server // nil = not used
 	target rates.Target
 	family family
-	known  bool // the family is
-	// random: the SDK draws its trace ids, so these show ratios.
+	known  bool // family is known
+	// random is true if the SDK draws trace ids at random, so that ratios can be estimated.
 	random bool
 }
 
@@ -53,8 +53,8 @@ func samplerOf(server rates.Server, resource *methodspan.ParsedResource) sampler
 	return s
 }
 
-// servedRate returns the rate that was served for a root when it began. exceeded: it cannot have kept
-// this trace, whose number is not below it.
+// servedRate returns the rate that was served for root when it started. exceeded is true if a
+// sampler with that rate would not have kept the trace.
 func (s *sampler) servedRate(root ptrace.Span) (p float64, exceeded, ok bool) {
 	if s.server == nil {
 		return 0, false, false
@@ -66,16 +66,14 @@ func (s *sampler) servedRate(root ptrace.Span) (p float64, exceeded, ok bool) {
 	return p, s.known && p < 1 && s.family.number(root.TraceID()) >= p*(1+ratioRounds), true
 }
 
-// ratioRounds is by how much samplers may round a ratio.
+// ratioRounds is the relative rounding error of samplers.
 const ratioRounds = 1e-6
 
-// maxUnpolled is how many processes of a service are remembered that kept what the served rate
-// would not.
+// maxUnpolled bounds the entries of unpolled of one service.
 const maxUnpolled = 1000
 
-// unpolled remembers of processes when they last began a trace that the rate served to their
-// service cannot have kept: until their first poll, and for a moment after a change, SDKs
-// sample by another.
+// unpolled holds, by process, the latest start of a trace that the served rate cannot have kept:
+// until their first poll and shortly after a change, SDKs sample with another rate.
 type unpolled map[string]pcommon.Timestamp
 
 func (u unpolled) exceeded(instance string, start pcommon.Timestamp, counts *requestCounts) {

@@ -46,7 +46,7 @@ func asksServer(c *Config) {
 	c.ServedRates = &ratesID
 }
 
-// The rate of a span is that of the root of its trace, when it began.
+// A span has the rate that was served for the root of its trace when the root started.
 func TestServedRate_Basis(t *testing.T) {
 	server := &servedOperations{rates: map[string]float64{"GET /": 0.1, "load": 0.5, "zero": 0, "wrong": math.NaN()}}
 	r := startWith(t, testConfig(asksServer), nil, hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
@@ -135,7 +135,7 @@ func TestServedRate_Basis(t *testing.T) {
 	assert.Empty(t, r.faults())
 }
 
-// A span that is no method span can be a root.
+// A root need not be a method span.
 func TestServedRate_RootIsNoMethod(t *testing.T) {
 	server := &servedOperations{rates: map[string]float64{"GET /": 0.1}}
 	config := testConfig(func(c *Config) { asksServer(c); c.Foreign = ForeignCode })
@@ -154,7 +154,7 @@ func hasKind(span ptrace.Span) bool {
 	return ok
 }
 
-// An extension that is not there, or is none of that kind, is named.
+// The error names an extension that is missing or of another type.
 func TestFindServer_Extension(t *testing.T) {
 	for want, extensions := range map[string]map[component.ID]component.Component{
 		`there is no extension "sampling_rates"`: nil,

@@ -7,12 +7,12 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// This file is about clients that measure and do not count: other SDKs whose spans state
-// a probability or a CPU time, and clients that send calls and no counts. Each of their
+// This file handles clients that measure but do not count: other SDKs whose spans have a
+// probability or a CPU time, and clients that send calls but no counts. Each of their
 // measurements stands for 1/p calls.
 
-// statedProbability returns the probability that a span of another SDK states in
-// corehour.p, composed with its threshold. False where it states none.
+// statedProbability returns corehour.p of a span of another SDK, composed with its threshold.
+// It returns false if there is no valid corehour.p.
 func (p *requestPass) statedProbability(span ptrace.Span) (float64, bool) {
 	if !p.parsed.Seen.Has(methodspan.FieldP) {
 		return 0, false
@@ -27,7 +27,7 @@ func (p *requestPass) statedProbability(span ptrace.Span) (float64, bool) {
 	return methodspan.FloatOf(v)
 }
 
-// statedCPU makes the CPU time that a span of another SDK states true or absent.
+// statedCPU removes the CPU time of a span of another SDK if it is invalid.
 func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *requestPass) {
 	if p.parsed.Seen&stated == 0 {
 		return
@@ -36,8 +36,8 @@ func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *requestPass) {
 	n.callCPU(span, wall, p)
 }
 
-// completeCPU writes corehour.cpu.p = 1 next to a CPU time without one: the client times
-// all that it records, or an equal share, which weights by calls take out again.
+// completeCPU writes corehour.cpu.p = 1 if a span has a CPU time but no such probability. The
+// client times all recorded calls, or an equal share, which cancels out in weights by calls.
 func (p *requestPass) completeCPU(span ptrace.Span) {
 	r := &p.parsed
 	if !r.Seen.Has(methodspan.FieldCPUTime) || r.Seen.Has(methodspan.FieldCPUP) {
@@ -47,12 +47,12 @@ func (p *requestPass) completeCPU(span ptrace.Span) {
 	r.SetNumber(methodspan.FieldCPUP, 1)
 }
 
-// numbering is what is known of the batch numbers and the counts of a resource.
+// numbering is the state of batch numbers and counts of a resource.
 type numbering struct {
 	resource ptrace.ResourceSpans
-	searched bool // for counts
+	searched bool // counts were searched in the resource
 	absent   bool // the scope has no number
-	missed   bool // and something that needs one
+	missed   bool // the scope has no number but a span that needs one
 }
 
 func (n *numbering) begin(scope pcommon.InstrumentationScope) {
@@ -60,10 +60,10 @@ func (n *numbering) begin(scope pcommon.InstrumentationScope) {
 	n.absent, n.missed = !numbered, false
 }
 
-// uncounted reports whether a span is a measurement of a client that sends no counts: it
-// is in a scope without a batch number, and clients that count number their requests. If
-// one does not, its counts are in the same request or came from its service within the
-// last hours; to take its measurements for uncounted ones would count its calls twice.
+// uncounted reports whether a span, in a scope without a batch number, is a measurement of a
+// client that sends no counts. Clients that count number their requests. If one does not, its
+// counts are in the same request or came from its service within the last hours: treating its
+// measurements as uncounted would count its calls twice.
 func (p *requestPass) uncounted(k kind) bool {
 	if p.parsed.Seen.Has(methodspan.FieldWeightBasis) {
 		return false
@@ -85,8 +85,8 @@ func (p *requestPass) uncounted(k kind) bool {
 	return false
 }
 
-// uncounted validates a measurement of a client that sends no counts, and marks that it
-// stands for 1/p calls. False removes it.
+// uncounted validates a measurement of a client that sends no counts, and marks that it stands
+// for 1/p calls. It returns false if the span must be removed.
 func (n *normalizer) uncounted(span ptrace.Span, k kind, p *requestPass) bool {
 	ok := false
 	if k == kindAggregate {

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// rowOf sends the only span of a request and returns its row.
+// rowOf sends a request of one span and returns its row.
 func rowOf(t *testing.T, r *rig, td ptrace.Traces) methodspan.Row {
 	t.Helper()
 	items, skipped := methodspan.NewConverter().Items(r.receive(td))
@@ -21,7 +21,7 @@ func rowOf(t *testing.T, r *rig, td ptrace.Traces) methodspan.Row {
 	return items[0].Rows[0]
 }
 
-// Spans of other SDKs may state what they have measured, and with which probability.
+// Spans of other SDKs can have measurements and their probability.
 func TestStatedValues_Foreign(t *testing.T) {
 	cpu := put(methodspan.AttrCPUTime, 5_000_000)
 	threshold := state("ot=th:c;rv:ffffffffffffff")
@@ -68,8 +68,8 @@ func TestStatedValues_Foreign(t *testing.T) {
 	}
 }
 
-// Calls and aggregates of a client that sends no counts stand for 1/p calls each. A
-// client that counts is known by its batch numbers, or by its counts.
+// Measurements of a client that sends no counts stand for 1/p calls each. A client that counts is
+// recognised by its batch numbers or its counts.
 func TestStatedValues_UncountedClients(t *testing.T) {
 	call := func(spans ptrace.SpanSlice) { addCall(spans) }
 	aggregate := func(spans ptrace.SpanSlice) { addAggregate(spans) }

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/receiver/methodspans/internal/metadata"
 )
 
-// telemetry records the counts of requests as metrics. Attribute sets are
-// made once: making them again is most of what an update costs.
+// telemetry records the counts of requests as metrics. Attribute sets are made once: making
+// them is most of the cost of an update.
 type telemetry struct {
 	builder  *metadata.TelemetryBuilder
 	received [kindCount][]metric.AddOption
@@ -99,7 +99,7 @@ func (t *telemetry) evicted(ctx context.Context, n int64) {
 	}
 }
 
-// refused counts a request that is not decoded.
+// refused counts a request that was refused before decoding.
 func (t *telemetry) refused(ctx context.Context, reason admission.Reason) {
 	t.builder.ReceiverMethodSpansRefused.Add(ctx, 1, t.refusals[reason]...)
 }

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// A million traces a minute stay within what docs/reference/bounds.md states, and those that are forgotten
-// sooner are counted.
+// A million traces a minute stay within the bound in docs/reference/bounds.md, and traces forgotten
+// early are counted.
 func TestTraces_Bounded(t *testing.T) {
 	const minutes, perMinute = 2, 1_000_000
 	heap := func() int64 {

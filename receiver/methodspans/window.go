@@ -3,11 +3,11 @@ package methodspans
 // minWindow is the initial capacity of a window.
 const minWindow = 64
 
-// sequenceWindow remembers which of the last size numbers of a rising sequence were seen,
-// with the digest of each.
+// sequenceWindow remembers the numbers seen among the last size numbers of a rising sequence,
+// with a digest of each.
 type sequenceWindow struct {
-	lowest, highest int64    // of the numbers remembered; 0 = none
-	digests         []uint32 // by number, in turn; 0 = not seen
+	lowest, highest int64    // remembered numbers; 0 = none
+	digests         []uint32 // by number modulo len; 0 = not seen
 	size            int64
 }
 
@@ -26,12 +26,13 @@ func (w *sequenceWindow) seen(n int64) (digest uint32, old bool) {
 	return *w.at(n), false
 }
 
-// remember adds n with a digest that is not 0, unless it is before the window or present.
+// remember adds n with a digest, which must not be 0. It does nothing if n is before the window
+// or present.
 func (w *sequenceWindow) remember(n int64, digest uint32) {
 	if w.highest-n >= w.size {
 		return
 	}
-	if n-w.highest >= w.size || w.highest == 0 { // nothing stays
+	if n-w.highest >= w.size || w.highest == 0 { // no number stays
 		clear(w.digests)
 		w.lowest, w.highest = n, n
 	}
@@ -56,7 +57,7 @@ func (w *sequenceWindow) resize(lowest, highest int64) {
 	for m := lowest; m < w.lowest; m++ {
 		*w.at(m) = 0
 	}
-	for m := highest; m > w.highest; m-- { // a number may be the largest there is
+	for m := highest; m > w.highest; m-- { // highest can be math.MaxInt64
 		*w.at(m) = 0
 	}
 	w.lowest, w.highest = lowest, highest
