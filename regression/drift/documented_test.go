@@ -27,7 +27,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("a **rise** over %d days (%g%% at least) and a **step** (%g%% at least)", window, 100*leastRise, 100*leastStep),
 		fmt.Sprintf("needs %d of the %d days before each of nine evaluations, and on each of these days a caller with %d measured calls: %d days at least", LeastDays, window, WantRecords, WantDays),
 		fmt.Sprintf("must keep rows for %d days or more", window+agree-1),
-		"Nothing is taken off with fewer than five methods",
+		"removed with fewer than five methods",
 		fmt.Sprintf("Fewer than %d of the %d days have less power", fullDays, window),
 		fmt.Sprintf("A service of fewer than %d methods", fewMethods), fmt.Sprintf("%d records on most days", FewRecords),
 		fmt.Sprintf("more than %d days after its date is another drift", another),
