@@ -12,7 +12,6 @@ import (
 
 	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
@@ -144,12 +143,9 @@ func bigQueryType(c columns.Column) string {
 // TestSchemaPageListsTheColumns generates the page's table from the list of columns.
 func TestSchemaPageListsTheColumns(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| column | in files | in BigQuery | unit, or what it is | NULL means | since |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| column | in files | in BigQuery | unit, or what it is | NULL means |\n|---|---|---|---|---|\n")
 	for _, c := range columns.All {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d |\n", c.Name, parquetType(c), bigQueryType(c), c.Unit, c.Null, c.Since)
-		if c.Since < 1 || c.Since > parquet.SchemaVersion {
-			t.Errorf("%s is there since version %d, the newest is %d", c.Name, c.Since, parquet.SchemaVersion)
-		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Name, parquetType(c), bigQueryType(c), c.Unit, c.Null)
 	}
 	compareComputed(t, "docs/reference/schema.md", "columns", b.String())
 	if !strings.Contains(pages(t)["docs/reference/schema.md"], "SELECT "+columns.Full+"\n") {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // Figures measured on two shared cores of an Intel Xeon, and the target that measures them. A new
@@ -124,18 +123,4 @@ func TestSizingIsComputed(t *testing.T) {
 	line("BigQuery, `corehour cost` over one day", fmt.Sprintf("%.1f USD", rows*(once+7*week)/(1<<40)*usdReadPerTiB),
 		fmt.Sprintf("five queries read %.0f bytes of each row of the day, the sixth %.0f of 7 days; %.2f USD per TiB; `--max-bytes-billed` is the limit", once, week, usdReadPerTiB))
 	compareComputed(t, "docs/guides/sizing.md", "sizing", b.String())
-}
-
-// TestVersionsOfTheSchemaAreListed generates the page's table of versions.
-func TestVersionsOfTheSchemaAreListed(t *testing.T) {
-	added := map[int]int{}
-	for _, c := range columns.All {
-		added[c.Since]++
-	}
-	var b strings.Builder
-	b.WriteString("| version | columns it added | read by programs of | written by programs of |\n|---|---|---|---|\n")
-	for v := 1; v <= parquet.SchemaVersion; v++ {
-		fmt.Fprintf(&b, "| %d | %d | version %d and newer | version %d |\n", v, added[v], v, v)
-	}
-	compareComputed(t, "docs/reference/schema.md", "versions", b.String())
 }

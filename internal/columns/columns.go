@@ -1,13 +1,12 @@
-// Package columns describes the table method_calls: what its columns are called,
-// what type they have in Parquet and in BigQuery, which field of a row holds them, when they
-// are NULL, and since which version of the schema they exist. A new column is one more line of
-// All and one more field of methodspan.Row, Resource or ProcessStats that names it in a tag.
+// Package columns describes the columns of the table method_calls: their names, their types in
+// Parquet and in BigQuery, the field of a row that holds each of them, and when they are NULL. To
+// add a column, add a line to All and a field with its name as a tag to methodspan.Row, Resource
+// or ProcessStats.
 //
-// Its invariant: columns are only ever added, at the end of the list or behind
-// the one they belong to, with the version that brought them.
+// Its invariant: every change of All increases Version.
 //
-// It reads and writes no rows: files, BigQuery, the queue of the exporter and docs/reference/schema.md
-// are made of All, by FieldOf and Known.
+// It does not read or write rows. Files, BigQuery, the exporter's queue and docs/reference/schema.md
+// are generated from All, FieldOf and Known.
 package columns
 
 // Type is a column's type.
@@ -39,7 +38,6 @@ type Column struct {
 	Required bool     // never NULL, but see Derived
 	Unit     string   // or what the values are
 	Null     string   // what NULL means
-	Since    int      // version of the schema
 	// Derived is what the value is where a file has NULL instead, in SQL. Full puts it
 	// in; BigQuery has it.
 	Derived string
@@ -53,15 +51,9 @@ const Full = "* REPLACE (COALESCE(end_ns, " + derivedEnd + ") AS end_ns)"
 
 const derivedEnd = "start_ns + wall_ns"
 
-// Version is the newest version that added a column: that of a table that has them all.
-var Version = newest()
-
-func newest() (version int) {
-	for _, c := range All {
-		version = max(version, c.Since)
-	}
-	return version
-}
+// Version is the version of the schema. It is in every file, manifest and table, and programs
+// refuse a newer one than their own. It must increase with every change of All.
+const Version = 1
 
 var bins = []Column{{Name: "bin", Type: Int32, Required: true}, {Name: "n", Type: Double, Required: true}}
 
@@ -71,7 +63,7 @@ var All = []Column{
 	required("kind", String, ""),
 	required("level", String, "`raw`, `minute`, `hour`"),
 	varies(required("start_ns", Int64, "ns since 1970, UTC")),
-	{Name: "end_ns", Type: Int64, Required: true, Unit: "ns since 1970, UTC", Since: 1, Derived: derivedEnd, Varies: true,
+	{Name: "end_ns", Type: Int64, Required: true, Unit: "ns since 1970, UTC", Derived: derivedEnd, Varies: true,
 		Null: "in files `" + derivedEnd + "`, where that is the end; elsewhere never"},
 	optional("service_namespace", String, "", "not given"),
 	optional("service", String, "", "not given"),
@@ -80,19 +72,19 @@ var All = []Column{
 	optional("environment", String, "", "not given"),
 	optional("instance", String, "on rows of `level` `minute` and `hour` one of 64 groups, `group-07`", "not given"),
 	optional("host", String, "", "not given, or a sum, but for `process` rows of hosts without an id"),
-	since(3, optional("host_id", String, "`k8s.node.uid`, else `k8s.node.name`, else `host.id`", "not given, or a sum of other rows than `process` rows")),
+	optional("host_id", String, "`k8s.node.uid`, else `k8s.node.name`, else `host.id`", "not given, or a sum of other rows than `process` rows"),
 	optional("host_type", String, "", "not given"),
 	optional("cloud_provider", String, "", "not given"),
 	optional("region", String, "", "not given"),
 	optional("capacity_type", String, "`on-demand`, `spot`, ...", "not given"),
-	since(4, optional("language", String, "`telemetry.sdk.language`", "not given")),
+	optional("language", String, "`telemetry.sdk.language`", "not given"),
 	optional("class", String, "", "the method has none"),
 	optional("method", String, "", "only on `process` rows"),
 	rare(long(optional("signature", String, "", "not given, or the language has none"))),
 	long(optional("caller", String, "`class.method`", "unknown; `(entry)` = looked for, none is on")),
 	rare(unbounded(long(optional("stack", String, "folded, `;` between frames", "not recorded, or a sum")))),
 	unbounded(optional("goroutine_group", String, "", "not given, or a sum")),
-	rare(since(6, optional("activated", Boolean, "true: less than 60 s after a caller first switched the method on ([scopes](../guides/instrument.md))", "no, or not known; a sum of other rows too"))),
+	rare(optional("activated", Boolean, "true: less than 60 s after a caller first switched the method on ([scopes](../guides/instrument.md))", "no, or not known; a sum of other rows too")),
 	required("calls", Double, "calls"),
 	required("measured", Int64, "calls timed"),
 	required("cpu_measured", Int64, "calls whose CPU was timed"),
@@ -105,7 +97,7 @@ var All = []Column{
 	rare(varies(optional("cpu_max_ns", Int64, "ns", "as above, for CPU"))),
 	rare(list("wall_hist", bins, "see below", "nothing timed, or it follows from one value")),
 	rare(list("cpu_hist", bins, "see below", "as above, for CPU")),
-	rare(since(5, optional("cpu_waits", Double, "how often the calls whose CPU was timed gave up the processor", "never, or not known"))),
+	rare(optional("cpu_waits", Double, "how often the calls whose CPU was timed gave up the processor", "never, or not known")),
 	optional("p", Double, "probability; on rows of `level` `minute` and `hour` 1/w_wall, unless `reason` says `rest`", "no measurement in the row"),
 	optional("cpu_p", Double, "probability, given that the call was timed; may exceed 1 on sums", "no CPU measurement in the row"),
 	rare(optional("stratum", String, "`tail`", "not of the tail")),
@@ -119,8 +111,8 @@ var All = []Column{
 	optional("price_source", String, "where the price is from, or `unpriced: ` and why", "no price was looked for"),
 	optional("process_start_ns", Int64, "ns since 1970, UTC; of a sum that of the oldest process", "a foreign SDK did not say, for one process at least"),
 	rare(optional("cores", Double, "cores the process may use; on rows of `level` `minute` and `hour` those of all their processes, so that `cores` x time is what their rows had", "not a `process` row, or a sum of rows some of which do not say")),
-	rare(since(3, optional("host_cores", Double, "cores of the host", "as `cores`"))),
-	rare(since(3, optional("cpu_limit", Double, "cores that the container may use; summed as `cores` are", "no limit, not known, or not a `process` row"))),
+	rare(optional("host_cores", Double, "cores of the host", "as `cores`")),
+	rare(optional("cpu_limit", Double, "cores that the container may use; summed as `cores` are", "no limit, not known, or not a `process` row")),
 	rare(optional("rss_bytes", Int64, "bytes", "not a `process` row, or a sum")),
 	rare(optional("calls_total", Int64, "calls emitted by the process so far", "not a `process` row, or a sum")),
 	rare(optional("final", Boolean, "the process said good-bye", "not a `process` row, or a sum")),
@@ -135,20 +127,15 @@ var All = []Column{
 }
 
 func required(name string, t Type, unit string) Column {
-	return Column{Name: name, Type: t, Required: true, Unit: unit, Null: "never", Since: 1}
+	return Column{Name: name, Type: t, Required: true, Unit: unit, Null: "never"}
 }
 
 func optional(name string, t Type, unit, null string) Column {
-	return Column{Name: name, Type: t, Unit: unit, Null: null, Since: 1}
-}
-
-func since(version int, c Column) Column {
-	c.Since = version
-	return c
+	return Column{Name: name, Type: t, Unit: unit, Null: null}
 }
 
 func list(name string, fields []Column, unit, null string) Column {
-	return Column{Name: name, Type: List, Fields: fields, Unit: unit, Null: null, Since: 1}
+	return Column{Name: name, Type: List, Fields: fields, Unit: unit, Null: null}
 }
 
 func rare(c Column) Column {

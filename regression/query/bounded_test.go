@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -196,25 +195,5 @@ func TestTextsThatAreTheSameInAllRows(t *testing.T) {
 	const texts = "SELECT service, version, revision, environment, signature, level, caller, batch_id FROM "
 	if got, want := lines(t, root, texts+"method_calls ORDER BY batch_id, row_seq"), lines(t, root, texts+"method_stored ORDER BY batch_id, row_seq"); len(got) != 4 || !slices.Equal(got, want) {
 		t.Errorf("%q\nwant\n%q", got, want)
-	}
-}
-
-// A column that only newer files have is not the same in all rows.
-func TestTextsOfNewerFilesAreTheirs(t *testing.T) {
-	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS("../../internal/warehouse/table/testdata/schema-1")); err != nil {
-		t.Fatal(err)
-	}
-	before := lines(t, root, "SELECT COUNT(*) FROM method_calls")[0]
-	p := fixture.NewProcess("1.0", "a", fixture.Start)
-	p.Counts("a.B", fixture.Start, time.Minute, 3)
-	item := p.Item()
-	for i := range item.Rows {
-		item.Rows[i].Resource.Language = "go"
-	}
-	fixture.Append(t, root, fixture.Start, []methodspan.Item{item})
-	got := lines(t, root, "SELECT language, COUNT(*) FROM method_calls GROUP BY ALL ORDER BY ALL")
-	if want := []string{fmt.Sprint("go", len(item.Rows)), fmt.Sprint(nil) + " " + before}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

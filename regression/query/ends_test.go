@@ -4,16 +4,12 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/warehouse/maintain"
-	"github.com/corehour/corehour/internal/warehouse/parquet"
-	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/test/fixture"
 )
 
@@ -79,56 +75,6 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM read_parquet('"+root+"/date=*/*.parquet') WHERE end_ns IS NULL").Scan(&missing); err != nil || missing != 5 {
 		t.Errorf("%d ends are not stored, %v", missing, err)
 	}
-}
-
-// Files of version 1 say every end. Together with newer ones they give the answers that the same
-// rows in newer files give, before merging and after it.
-func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
-	mixed := t.TempDir()
-	if err := os.CopyFS(mixed, os.DirFS("../../internal/warehouse/table/testdata/schema-1")); err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := table.Open(mixed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var old [][]methodspan.Item
-	for i, f := range snapshot.Files {
-		rows, err := parquet.ReadRows(f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		old = append(old, fixture.Items(fmt.Sprint("old-", i), rows...))
-	}
-	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	more := fixture.Items("more-1", append(old[0][0].Rows[:20:20], old[1][0].Rows[:30]...)...)
-	fresh := t.TempDir()
-	fixture.Append(t, fresh, now, append(old, more)...)
-	fixture.Append(t, mixed, now, more)
-
-	statements := []string{
-		"SELECT MIN(end_ns), MAX(end_ns), COUNT(end_ns), COUNT(*), SUM(end_ns - start_ns) FROM method_calls",
-		"SELECT kind, version, MAX(end_ns), COUNT(*) FROM method_calls WHERE end_ns > start_ns GROUP BY ALL ORDER BY ALL",
-		"SELECT start_ns, end_ns, wall_ns FROM method_cost ORDER BY ALL",
-	}
-	check := func(when string) {
-		t.Helper()
-		compare(t, when, ask(t, mixed), ask(t, fresh), nil)
-		for _, s := range statements {
-			got, want := lines(t, mixed, s), lines(t, fresh, s)
-			if len(want) == 0 || strings.Join(got, "\n") != strings.Join(want, "\n") {
-				t.Errorf("%s, %s:\n%v\nwant\n%v", when, s, got, want)
-			}
-		}
-	}
-	check("side by side")
-	if out := lines(t, mixed, "SELECT COUNT(*) FROM method_calls WHERE end_ns IS NULL"); out[0] != "0" {
-		t.Errorf("%s rows have no end", out)
-	}
-	for _, root := range []string{mixed, fresh} {
-		runMaintenance(t, root, now, maintain.Policy{MaxFiles: 1})
-	}
-	check("merged")
 }
 
 // A statement that does not ask for the end reads neither it nor what it follows from.

@@ -26,25 +26,9 @@ func viewsOf(prefix string, files []parquet.File, b bounds) ([]string, error) {
 		parts[i] = strconv.Itoa(numbers[f.Prefix])
 	}
 	return []string{
-		"CREATE OR REPLACE VIEW " + prefix + "_rows AS " + b.within("SELECT "+fullOf(files)+", CAST(["+strings.Join(parts, ", ")+"][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS part FROM "+readFiles(files, paths)),
+		"CREATE OR REPLACE VIEW " + prefix + "_rows AS " + b.within("SELECT "+columns.Full+", CAST(["+strings.Join(parts, ", ")+"][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS part FROM "+readFiles(files, paths)),
 		"CREATE OR REPLACE VIEW " + prefix + "_calls AS SELECT * EXCLUDE (part) FROM " + prefix + "_rows",
 	}, nil
-}
-
-// fullOf is what to select from files to have the table, with the columns that none of
-// them is new enough to have.
-func fullOf(files []parquet.File) string {
-	newest := 0
-	for _, f := range files {
-		newest = max(newest, f.Schema)
-	}
-	full := columns.Full
-	for _, c := range columns.All {
-		if c.Since > newest {
-			full += ", CAST(NULL AS " + c.Type.DuckDB + ") AS " + c.Name
-		}
-	}
-	return full
 }
 
 // readFiles reads files by the columns of the first where all have the same ones: else the

@@ -15,6 +15,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bucket"
@@ -207,8 +208,8 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET enable_external_file_cache = false",
 		asWritten,
 	}, views, []string{
-		"CREATE VIEW method_stored AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(w.Files, paths),
-		"CREATE VIEW method_files AS " + w.bounds.within("SELECT "+fullOf(w.Files)+" FROM "+readFiles(w.Files, paths, "filename = 'parquet_file'")),
+		"CREATE VIEW method_stored AS SELECT " + columns.Full + " FROM " + readFiles(w.Files, paths),
+		"CREATE VIEW method_files AS " + w.bounds.within("SELECT "+columns.Full+" FROM "+readFiles(w.Files, paths, "filename = 'parquet_file'")),
 	}, more, []string{
 		// From here on no statement, whoever wrote it, reaches another file.
 		"SET allowed_paths = " + listOf(allowed),

@@ -84,7 +84,7 @@ func restFields(list []columns.Column) []Field {
 		switch {
 		case c.Type == columns.List:
 			f.Mode, f.Fields = "REPEATED", restFields(c.Fields)
-		case c.Required && c.Since <= 1: // a column that is added later can't be required
+		case c.Required:
 			f.Mode = "REQUIRED"
 		}
 		out = append(out, f)

@@ -54,30 +54,13 @@ func (r *runner) dropImpossible(ctx context.Context, d *table.Date, found map[Of
 	}}, func(f parquet.File) (bool, error) {
 		return impossible(ctx, f, until, found)
 	})
-	if err != nil {
+	if err != nil || !had || r.DryRun {
 		return err
-	}
-	// Sums go with the files that they are of. Those of older programs may have such numbers, too.
-	if d.Sums != nil && d.Sums.Rows > 0 {
-		has, err := r.fetched(ctx, d.Sums.File, func(f parquet.File) (bool, error) {
-			return impossible(ctx, f, until, nil)
-		})
-		if err != nil || !has {
-			return err
-		}
-		one := []table.Date{*d}
-		if _, err := r.dropSums(one); err != nil {
-			return err
-		}
-		*d = one[0]
-	}
-	if !had || r.DryRun {
-		return nil
 	}
 	return r.lookForSums(ctx, d)
 }
 
-// impossible reports whether a file has rows with such numbers, and counts them unless found is nil.
+// impossible reports whether a file has rows with such numbers, and counts them in found.
 func impossible(ctx context.Context, f parquet.File, until int64, found map[Of]int64) (has bool, err error) {
 	run, err := parquet.OpenRun(ctx, []parquet.File{f}, parquet.RunOptions{Without: ids})
 	if err != nil {
@@ -93,9 +76,6 @@ func impossible(ctx context.Context, f parquet.File, until int64, found map[Of]i
 			continue
 		}
 		has = true
-		if found == nil {
-			return true, nil
-		}
 		of := Of{f.Path, row.Resource.ServiceNamespace, row.Resource.Service, row.Resource.Environment}
 		if _, known := found[of]; !known && len(found) >= maxImpossible {
 			of = Of{Service: "(others)"}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -122,50 +121,6 @@ func TestDroppingImpossibleNumbersEndsAnywhere(t *testing.T) {
 			}
 			return
 		}
-	}
-}
-
-// Sums that have such numbers go, though their rows have none, and are made again.
-func TestImpossibleSums(t *testing.T) {
-	w := newSumsWorld(t, 7)
-	w.write("shop", 1, 300)
-	w.now = w.now.Add(2 * time.Hour)
-	w.run(Policy{MaxFiles: 200, SumRows: 1})
-	m, err := table.NewMaintainer(w.root, w.options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dates, err := m.Dates()
-	if err != nil || len(dates) != 1 {
-		t.Fatal(dates, err)
-	}
-	rows, err := rowsIn(dates[0].Sums.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows[0].Calls = math.Inf(1)
-	if _, err := m.AddPreaggregated(t.Context(), dates[0].Date, dates[0].Files, table.Output{Level: methodspan.LevelHour}, func(add func(*methodspan.Row) error) error {
-		for i := range rows {
-			if err := add(&rows[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	report, err := w.job(Policy{MaxFiles: 200, SumRows: 1}).DropImpossible(t.Context())
-	if err != nil || !slices.Equal(actionsOf(report), []Action{NoSums, Sum}) || len(report.Impossible) > 0 {
-		t.Fatalf("%v: %+v", err, report)
-	}
-	if _, sums, wrong := w.believed(); sums != 1 || wrong > 0 {
-		t.Errorf("%d dates have sums, %d rows are wrong", sums, wrong)
-	}
-	if _, err := os.Stat(dates[0].Files[0].Path); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -210,11 +210,7 @@ func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []bloc
 			continue
 		}
 		c.reset()
-		leaf, ok := c.leaf(schema)
-		if !ok {
-			continue
-		}
-		if err := readVector(chunks[leaf], c.vector); err != nil {
+		if err := readVector(chunks[c.leaf(schema)], c.vector); err != nil {
 			return fmt.Errorf("column %s: %w", c.path, err)
 		}
 		if n := c.count(); n != b.rows {
@@ -224,10 +220,10 @@ func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []bloc
 	return nil
 }
 
-// leaf is where a schema has the column, false if it is of an older one.
-func (c *blockColumn) leaf(schema *pq.Schema) (int, bool) {
-	leaf, ok := schema.Lookup(strings.Split(c.path, ".")...)
-	return leaf.ColumnIndex, ok
+// leaf returns the index of the column among the leaves of a schema, which has it (see openFile).
+func (c *blockColumn) leaf(schema *pq.Schema) int {
+	leaf, _ := schema.Lookup(strings.Split(c.path, ".")...)
+	return leaf.ColumnIndex
 }
 
 // named are the columns of these paths, of those that are read.

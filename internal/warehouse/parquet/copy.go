@@ -1,7 +1,5 @@
 package parquet
 
-import "github.com/corehour/corehour/internal/methodspan"
-
 // unseen is the number of a name that was not copied yet.
 const unseen = int32(-2)
 
@@ -91,40 +89,6 @@ func (c *copier) times(to *timeColumn, leaf int) {
 			to.appendTime(x)
 		} else {
 			to.addNull()
-		}
-	}
-}
-
-// ends leaves out those that follow from start and wall time, which older files have.
-func (c *copier) ends(t *table) {
-	for _, p := range c.picks {
-		b, row := c.parts[p.part].block, int(p.row)
-		end, ok := b.end.get(row)
-		if !ok {
-			t.end.addNull()
-			continue
-		}
-		wall, timed := b.wall.get(row)
-		t.addEnd(b.start.value(row), wall, end, timed)
-	}
-}
-
-// maxima leaves out those that follow from one value, which older files have.
-func (c *copier) maxima(to *timeColumn, leaf, measuredLeaf, sumLeaf int) {
-	from, known := vectorsOf[*longs](c, leaf)
-	if !known {
-		to.addNulls(len(c.picks))
-		return
-	}
-	measured, _ := vectorsOf[*longs](c, measuredLeaf)
-	sum, _ := vectorsOf[*longs](c, sumLeaf)
-	for _, p := range c.picks {
-		row := int(p.row)
-		x, ok := from[p.part].get(row)
-		if !ok || methodspan.MaximumFollows(measured[p.part].value(row), sum[p.part].value(row), x) {
-			to.addNull()
-		} else {
-			to.appendTime(x)
 		}
 	}
 }

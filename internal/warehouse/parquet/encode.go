@@ -24,11 +24,7 @@ import (
 const (
 	metaSchema = "corehour.schema_version"
 	metaGamma  = "corehour.histogram_gamma"
-	// metaGroup is not the key of version 1, so that its programs, which would take an
-	// end that is not there for zero, do not adopt the file: to them it is left of a
-	// write that nobody was notified of, and goes.
-	metaGroup      = metaFirstGroup + ".2"
-	metaFirstGroup = "corehour.write"
+	metaGroup  = "corehour.write"
 )
 
 // WriteGroup says which files one Write made together and which items they

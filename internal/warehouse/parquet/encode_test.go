@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -15,9 +14,7 @@ import (
 	"time"
 
 	pq "github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/rowtest"
 )
@@ -207,33 +204,14 @@ func TestEncodeRoundTrip(t *testing.T) {
 	}
 }
 
-// The maximum of one value is that value: it takes no room, and a file that has it
-// all the same, as older ones do, reads alike.
+// The maximum of one value is that value: it is not stored, and set again when the row is read.
 func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 	row := methodspan.Row{
 		Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw,
 		StartNS: noon.UnixNano(), EndNS: noon.UnixNano() + 40, Measured: 1, WallNS: 40, WallMaxNS: 40,
 		CPUMeasured: 1, CPUNS: 30, CPUMaxNS: 30, P: 0.5, CPUP: 1,
 	}
-	dir := t.TempDir()
-	older, err := os.Create(filepath.Join(dir, "older.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := pq.NewGenericWriter[record](older)
-	_, err = w.Write([]record{{
-		EventDate: row.EventDay(), Kind: row.Kind, Level: row.Level, Service: "shop", StartNS: row.StartNS, EndNS: &row.EndNS,
-		Measured: 1, WallNS: &row.WallNS, WallMaxNS: &row.WallMaxNS, CPUMeasured: 1, CPUNS: &row.CPUNS, CPUMaxNS: &row.CPUMaxNS, P: 0.5, CPUP: 1,
-	}})
-	if err := errors.Join(err, w.Close(), older.Close()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadRows(older.Name())
-	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], row) {
-		t.Fatalf("of an older file: %+v, %v, want %+v", got, err, row)
-	}
-
-	path := filepath.Join(dir, "new.parquet")
+	path := filepath.Join(t.TempDir(), "new.parquet")
 	var buf bytes.Buffer
 	if _, err := NewEncoder().Encode(&buf, []*methodspan.Row{&row}, &WriteGroup{}); err != nil {
 		t.Fatal(err)
@@ -245,7 +223,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 	if err != nil || stored[0].WallMaxNS != nil || stored[0].CPUMaxNS != nil {
 		t.Fatalf("stored: %+v, %v", stored, err)
 	}
-	if got, err = ReadRows(path); err != nil || !reflect.DeepEqual(got[0], row) {
+	if got, err := ReadRows(path); err != nil || !reflect.DeepEqual(got[0], row) {
 		t.Fatalf("read: %+v, %v, want %+v", got, err, row)
 	}
 }
@@ -277,22 +255,18 @@ func TestEncodeManyRowGroups(t *testing.T) {
 	}
 }
 
-// The schema that is made of the table of columns is the one that the library makes of the
-// columns up to version 3, and those that are written are its columns.
+// The schema that is made of the list of columns is the one that the library makes of record, and
+// its leaves are the columns that are written and read.
 func TestSchemaIsThatOfTheColumns(t *testing.T) {
 	w := pq.NewGenericWriter[record](io.Discard)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	later := map[string]bool{}
-	for _, c := range columns.All {
-		later[c.Name] = c.Since > 3
-	}
-	found := slices.DeleteFunc(slices.Clone(schema().Schema), func(e format.SchemaElement) bool { return later[e.Name] })
+	found := schema().Schema
 	if want := w.File().Metadata().Schema; !reflect.DeepEqual(found[1:], want[1:]) || found[0].Name != want[0].Name {
 		t.Errorf("schema\n%v\nwant\n%v", found, want)
 	}
-	want := pq.SchemaOf(reflect.New(structOf(columns.All)).Interface()).Columns()
+	want := leafPaths()
 	var paths [][]string
 	for _, c := range newTable().leaves {
 		paths = append(paths, c.path)

@@ -82,21 +82,3 @@ func requiredEnds(t *testing.T, file []byte) (ends []int64) {
 	}
 	return ends
 }
-
-// Programs of version 1 look for the write group under its first key. One that met a file
-// of this version which no manifest names must not find it: it would adopt the file, and
-// take the ends that it does not know to be left out for zero.
-func TestVersionOneDoesNotAdoptNewerFiles(t *testing.T) {
-	var buf bytes.Buffer
-	row := item("a-1", noon, 1).Rows[0]
-	if _, err := NewEncoder().Encode(&buf, []*methodspan.Row{&row}, &WriteGroup{Files: []string{"date=2026-11-21/raw-000000000001.parquet"}}); err != nil {
-		t.Fatal(err)
-	}
-	file, err := pq.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if group, ok := file.Lookup("corehour.write"); ok {
-		t.Errorf("it finds %s", group)
-	}
-}

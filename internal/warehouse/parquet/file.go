@@ -11,7 +11,7 @@ type File struct {
 	MinStartNS int64
 	MaxStartNS int64
 	Bytes      int64
-	GroupBytes int64 // of the largest row groups before compression, 0 if that is not known
+	GroupBytes int64 // see Summary
 	Checksum   string
 	Level      string // of all its rows: raw, minute or hour
 	NoIDs      bool   // ids of traces and requests were left out
@@ -27,8 +27,8 @@ type Summary struct {
 	MinStartNS int64 `json:"min_start_ns"`
 	MaxStartNS int64 `json:"max_start_ns"`
 	Bytes      int64 `json:"bytes"`
-	// GroupBytes is what the largest row group of counts and the largest other have
-	// before compression; none in files of earlier programs.
-	GroupBytes int64  `json:"group_bytes,omitempty"`
+	// GroupBytes is the size before compression of the largest row group of counts plus that
+	// of the largest other row group.
+	GroupBytes int64  `json:"group_bytes"`
 	Checksum   string `json:"checksum"`
 }

@@ -62,6 +62,11 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 			return nil, &warehouse.NewerError{Schema: version, Known: SchemaVersion}
 		}
 	}
+	for _, path := range leafPaths() {
+		if _, ok := file.Schema().Lookup(path...); !ok {
+			return nil, fmt.Errorf("it has no column %s", strings.Join(path, "."))
+		}
+	}
 	groups := file.Metadata().RowGroups
 	var rows int64
 	for i := range groups {

@@ -20,7 +20,7 @@ const (
 // is something else in its place.
 func footerSumOffset(footer []byte) (int, error) {
 	at := bytes.LastIndex(footer, []byte(metaSeal))
-	if at < 0 || at < bytes.LastIndex(footer, []byte(metaFirstGroup)) {
+	if at < 0 || at < bytes.LastIndex(footer, []byte(metaGroup)) {
 		return -1, nil // it is a name, if anything
 	}
 	at += len(metaSeal)
@@ -45,16 +45,18 @@ func writeFooterSum(sum uint32, end []byte) error {
 	return nil
 }
 
-// CheckFooterSum compares a file with the checksum in it, if it has one: files of earlier
-// programs have none.
+// CheckFooterSum compares a raw file with the checksum in its footer. It fails if there is none.
 func CheckFooterSum(file []byte) error {
 	end, err := readFooter(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return err
 	}
 	at, err := footerSumOffset(end)
-	if err != nil || at < 0 {
+	if err != nil {
 		return err
+	}
+	if at < 0 {
+		return fmt.Errorf("the footer has no %q", metaSeal)
 	}
 	sum := crc32.Checksum(file[:len(file)-len(end)+at], castagnoli)
 	sum = crc32.Update(sum, castagnoli, []byte(unsealed))

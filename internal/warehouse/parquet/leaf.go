@@ -3,7 +3,6 @@ package parquet
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -45,15 +44,11 @@ func (t *table) addColumn(c *columns.Column) {
 	case goType == reflect.TypeFor[string]():
 		t.addTexts(c)
 	case c.Name == "start_ns":
-		t.addLeaf(c.Name, &t.start, func(copy *copier) {
-			copy.times(&t.start, i)
-			copy.ends(t)
-		})
-		t.leaves[i].unit = unit{2, []string{"start_ns", "end_ns", "wall_ns"}, t.leaves[i].copy, true}
+		t.addLeaf(c.Name, &t.start, func(copy *copier) { copy.times(&t.start, i) })
+		t.leaves[i].starts = true
 		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { t.start.appendTime(r.StartNS) }})
 	case c.Name == "end_ns":
-		t.addLeaf(c.Name, &t.end, nil)
-		t.leaves[i].leaves = 0
+		t.addLeaf(c.Name, &t.end, func(copy *copier) { copy.times(&t.end, i) })
 		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { t.addEnd(r.StartNS, r.WallNS, r.EndNS, r.Measured > 0) }})
 	case goType == reflect.TypeFor[int64]() && c.Varies:
 		t.addTimes(c)
@@ -164,15 +159,11 @@ func (t *table) addTimes(c *columns.Column) {
 			to.addNull()
 		}
 	}
+	t.addLeaf(c.Name, to, func(copy *copier) { copy.times(to, i) })
 	if !c.Rare {
-		t.addLeaf(c.Name, to, func(copy *copier) { copy.times(to, i) })
 		t.common = append(t.common, commonColumn{add: addRow})
 		return
 	}
-	of := maximumOf[c.Name]
-	measured, sum := t.leafOf(of[0]), t.leafOf(of[1])
-	t.addLeaf(c.Name, to, func(copy *copier) { copy.maxima(to, i, measured, sum) })
-	t.leaves[i].paths = append(t.leaves[i].paths, of[:]...)
 	t.rare = append(t.rare, rareColumn{addRow, to.addNulls})
 	t.rareKnown = append(t.rareKnown, known)
 }
@@ -253,14 +244,6 @@ func (t *table) addStats(c *columns.Column) {
 	})
 	t.leaves[i].copy = func(copy *copier) { copyLists(copy, names, i, names.addString) }
 	t.leaves[i+1].copy = func(copy *copier) { copyLists(copy, values, i+1, values.addDouble) }
-}
-
-// maximumOf are what the maxima follow from where there is one value.
-var maximumOf = map[string][2]string{"wall_max_ns": {"measured", "wall_ns"}, "cpu_max_ns": {"cpu_measured", "cpu_ns"}}
-
-// leafOf is the place of a column that has one leaf.
-func (t *table) leafOf(column string) int {
-	return slices.IndexFunc(t.leaves, func(l leaf) bool { return l.path[0] == column })
 }
 
 // elementPath is the path of a field of a list's elements.

@@ -17,8 +17,8 @@ import (
 
 // Copying columns gives, byte by byte, the row groups that adding row after row gives,
 // though not where they lie: with row groups that end anywhere, names that need
-// counting, and ids left out. Some files have row groups of counts, others are as
-// those of earlier programs.
+// counting, and ids left out. Some files have row groups of counts,
+// others have none.
 func TestMergeIsAddingRows(t *testing.T) {
 	for seed := range uint64(12) {
 		long := seed%6 == 5 // so that row groups end for the length of names,

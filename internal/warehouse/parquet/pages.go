@@ -203,7 +203,7 @@ func checkEncoding(e format.Encoding, page []byte, n int64) error {
 	switch e {
 	case format.Plain:
 		return nil
-	case format.RLEDictionary, format.PlainDictionary: //nolint:staticcheck // older writers name it so
+	case format.RLEDictionary:
 		if len(page) == 0 {
 			return nil
 		}

@@ -1,7 +1,6 @@
 package parquet
 
-// record is a row of version 3 of the schema in the terms of the library, which reads and
-// writes files for comparison. Where zero is a value of its own the field is a pointer.
+// record is a row in the terms of the library, which reads and writes files for comparison. Where zero is a value of its own the field is a pointer.
 type record struct {
 	EventDate        int32    `parquet:"event_date,date"`
 	Kind             string   `parquet:"kind"`
@@ -20,12 +19,14 @@ type record struct {
 	CloudProvider    string   `parquet:"cloud_provider,optional"`
 	Region           string   `parquet:"region,optional"`
 	CapacityType     string   `parquet:"capacity_type,optional"`
+	Language         string   `parquet:"language,optional"`
 	Class            string   `parquet:"class,optional"`
 	Method           string   `parquet:"method,optional"`
 	Signature        string   `parquet:"signature,optional"`
 	Caller           string   `parquet:"caller,optional"`
 	Stack            string   `parquet:"stack,optional"`
 	Group            string   `parquet:"goroutine_group,optional"`
+	Activated        *bool    `parquet:"activated,optional"`
 	Calls            float64  `parquet:"calls"`
 	Measured         int64    `parquet:"measured"`
 	CPUMeasured      int64    `parquet:"cpu_measured"`
@@ -38,6 +39,7 @@ type record struct {
 	CPUMaxNS         *int64   `parquet:"cpu_max_ns,optional"`
 	WallHist         []bin    `parquet:"wall_hist,optional,list"`
 	CPUHist          []bin    `parquet:"cpu_hist,optional,list"`
+	CPUWaits         *float64 `parquet:"cpu_waits,optional"`
 	P                float64  `parquet:"p,optional"`
 	CPUP             float64  `parquet:"cpu_p,optional"`
 	Stratum          string   `parquet:"stratum,optional"`

@@ -52,11 +52,7 @@ func readContent(r io.ReaderAt, size int64) (*Content, error) {
 	if text, ok := file.Lookup(metaSchema); ok {
 		c.Schema, _ = strconv.Atoi(text) // no number is no version
 	}
-	text, ok := file.Lookup(metaGroup)
-	if !ok {
-		text, ok = file.Lookup(metaFirstGroup)
-	}
-	if ok {
+	if text, ok := file.Lookup(metaGroup); ok {
 		if c.Group, err = parseGroup(text); err != nil {
 			return nil, err
 		}

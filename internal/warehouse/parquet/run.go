@@ -205,13 +205,9 @@ func (k *rowKey) compare(o *rowKey) int {
 // sizeOf is how many bytes a row group has before compression.
 func (s *source) sizeOf(group int) int64 { return s.file.Metadata().RowGroups[group].TotalByteSize }
 
-// chunkOf describes a column of the row group, nil if it has none.
+// chunkOf returns the metadata of a column in the row group.
 func (s *source) chunkOf(c blockColumn) *format.ColumnMetaData {
-	leaf, ok := c.leaf(s.file.Schema())
-	if !ok {
-		return nil
-	}
-	return &s.file.Metadata().RowGroups[s.group].Columns[leaf].MetaData
+	return &s.file.Metadata().RowGroups[s.group].Columns[c.leaf(s.file.Schema())].MetaData
 }
 
 // next moves on to the next row, false at the end.

@@ -15,10 +15,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// SchemaVersion numbers the columns of the table and what they mean. Columns are only
-// added. Since version 2 an end that follows from other columns is NULL; version 3 has the columns
-// of hosts.
-var SchemaVersion = columns.Version
+// SchemaVersion is the version of the schema that is written to files and manifests.
+const SchemaVersion = columns.Version
 
 // unknown stands for the resource of a row that has none.
 var unknown methodspan.Resource
@@ -42,6 +40,11 @@ var schema = sync.OnceValue(func() (s format.FileMetaData) {
 	meta := w.File().Metadata()
 	s.Schema, s.ColumnOrders = meta.Schema, meta.ColumnOrders
 	return s
+})
+
+// leafPaths are the paths of the leaves of the schema.
+var leafPaths = sync.OnceValue(func() [][]string {
+	return pq.SchemaOf(reflect.New(structOf(columns.All)).Interface()).Columns()
 })
 
 // structOf is the type of a row in the library's terms. A column of which a value may be

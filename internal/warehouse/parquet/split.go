@@ -41,7 +41,6 @@ func splitCounts[T any](order []T, least int, isCounts func(i int) bool) [][]T {
 }
 
 // chainsOf are the row groups of a file whose rows are in order: of counts alone, and the others.
-// Of files of earlier programs all rows are in order, and so are those of some of their row groups.
 func chainsOf(file *pq.File) [][]int {
 	var others, counts []int
 	for i := range file.Metadata().RowGroups {

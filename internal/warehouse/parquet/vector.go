@@ -11,8 +11,7 @@ import (
 )
 
 // A vector holds one column of a row group as it is needed to make rows of it.
-// The zero vector is a column that is NULL everywhere, as is one that an older
-// file does not have.
+// The zero vector is a column that is NULL in all rows.
 type vector interface {
 	reset()
 	count() int    // of rows

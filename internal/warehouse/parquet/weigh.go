@@ -45,7 +45,7 @@ func (m *merger) weigh(s *source) ([]int32, error) {
 		return nil, err
 	}
 	for _, c := range b.named(binPaths) {
-		if meta := s.chunkOf(c); meta == nil || meta.Statistics.NullCount == meta.NumValues {
+		if meta := s.chunkOf(c); meta.Statistics.NullCount == meta.NumValues {
 			continue
 		}
 		if weights == nil {
@@ -69,9 +69,7 @@ func (m *merger) weighText(s *source, b *block) ([]int32, error) {
 	columns := b.named(longNames)
 	size := int64(0)
 	for _, c := range columns {
-		if meta := s.chunkOf(c); meta != nil {
-			size += meta.TotalUncompressedSize
-		}
+		size += s.chunkOf(c).TotalUncompressedSize
 	}
 	if size <= heavyText {
 		return nil, nil

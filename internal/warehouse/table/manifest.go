@@ -75,8 +75,7 @@ type dateManifest struct {
 	Files  []fileEntry `json:"files"`
 	// Settled are the ids that files settled which are no longer listed.
 	Settled []warehouse.ItemWindow `json:"settled,omitempty"`
-	// Sums is a file next to those that count. A program that does not know of it leaves it
-	// out when it commits; then nothing names the file, and maintenance deletes it.
+	// Sums is a file of sums of some of the files.
 	Sums *sumsEntry `json:"sums,omitempty"`
 }
 

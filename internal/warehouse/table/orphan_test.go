@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
@@ -186,37 +188,43 @@ func TestOrphansAreInOrder(t *testing.T) {
 	}
 }
 
-// asGiven is a file of rows in this order, by the library's own writer.
+// asGiven is a file of rows in this order, with a write group and its checksum.
 func asGiven(t *testing.T, rows []methodspan.Row, group string) []byte {
 	t.Helper()
-	type record struct {
-		EventDate int32  `parquet:"event_date,date"`
-		Kind      string `parquet:"kind"`
-		Level     string `parquet:"level"`
-		StartNS   int64  `parquet:"start_ns"`
-		EndNS     int64  `parquet:"end_ns"`
-		Service   string `parquet:"service,optional"`
-		Version   string `parquet:"version,optional"`
-		Class     string `parquet:"class,optional"`
-		Method    string `parquet:"method,optional"`
-		Measured  int64  `parquet:"measured"`
-		WallNS    int64  `parquet:"wall_ns,optional"`
-		BatchID   string `parquet:"batch_id,optional"`
-		RowSeq    int32  `parquet:"row_seq"`
-	}
-	var file bytes.Buffer
-	w := pq.NewGenericWriter[record](&file, pq.Compression(&pq.Zstd), pq.KeyValueMetadata("corehour.write.2", group))
-	for _, r := range rows {
-		_, err := w.Write([]record{{r.EventDay(), r.Kind, r.Level, r.StartNS, r.EndNS, r.Resource.Service, r.Resource.Version,
-			r.Class, r.Method, r.Measured, r.WallNS, r.BatchID, r.RowSeq}})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
+	f, err := os.Create(filepath.Join(t.TempDir(), "rows"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return file.Bytes()
+	defer f.Close()
+	if _, err := parquet.NewEncoder().Stream(f, f.Name(), func(s *parquet.Stream) error {
+		for i := range rows {
+			if err := s.AddRow(&rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const end = 8 // the length of the footer and the magic
+	begin := len(file) - end - int(binary.LittleEndian.Uint32(file[len(file)-end:]))
+	var protocol thrift.CompactProtocol
+	var meta format.FileMetaData
+	if err := thrift.NewDecoder(protocol.NewReaderFromBytes(file[begin : len(file)-end])).Decode(&meta); err != nil {
+		t.Fatal(err)
+	}
+	meta.KeyValueMetadata = append(meta.KeyValueMetadata,
+		format.KeyValue{Key: "corehour.write", Value: group}, format.KeyValue{Key: sealKey, Value: "crc32c:00000000"})
+	var footer bytes.Buffer
+	if err := thrift.NewEncoder(protocol.NewWriter(&footer)).Encode(&meta); err != nil {
+		t.Fatal(err)
+	}
+	file = binary.LittleEndian.AppendUint32(append(file[:begin], footer.Bytes()...), uint32(footer.Len()))
+	return reseal(t, append(file, "PAR1"...))
 }
 
 // What a file says of others harms none of them: each counts for what it is without the

@@ -313,10 +313,9 @@ func rewriteDate(t *testing.T, m *Maintainer, change func(map[string]any)) {
 	}
 }
 
-// A program that does not know of sums leaves them out of the manifest that it writes, and
-// their file alone. They are gone for readers then, and the next maintenance that knows of
-// them deletes the file and counts its bytes no more.
-func TestSumsThatAnOlderProgramForgets(t *testing.T) {
+// A file of sums that the manifest does not name is not read. The next maintenance deletes it and
+// does not count its bytes.
+func TestSums_NotNamedByManifest(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	first, second := item("a", noon, 3), item("b", noon, 2)

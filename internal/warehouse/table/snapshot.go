@@ -19,9 +19,7 @@ const (
 	KindRaw   = "raw"   // rows as they came in, one file per write and date
 	KindMerge = "merge" // the same rows from several files
 	KindRoll  = "roll"  // sums of rows, see File.Level
-	// KindPreaggregated are sums that count for nothing, see Sums. Earlier programs don't know the
-	// kind and leave the files alone: one of a kind that they know, and do not see named,
-	// they would delete, while the manifest goes on to name it.
+	// KindPreaggregated are sums that readers may read instead of rows, see Sums.
 	KindPreaggregated = "beside"
 )
 
