@@ -11,7 +11,7 @@ package columns
 
 // Type is a column's type.
 type Type struct {
-	Parquet  string // as docs/reference/schema.md spells it
+	Parquet  string // spelling in docs/reference/schema.md
 	DuckDB   string
 	BigQuery string // STRING, INT64, FLOAT64, BOOL, DATE, BYTES or RECORD
 }
@@ -36,17 +36,17 @@ type Column struct {
 	Type     Type
 	Fields   []Column // of the structs of a List
 	Required bool     // never NULL, but see Derived
-	Unit     string   // or what the values are
-	Null     string   // what NULL means
-	// Derived is what the value is where a file has NULL instead, in SQL. Full puts it
-	// in; BigQuery has it.
+	Unit     string   // unit or meaning of the values
+	Null     string   // meaning of NULL
+	// Derived is an SQL expression for the value where a file has NULL. Full contains it; the
+	// BigQuery table stores the value.
 	Derived string
-	// Rare: few rows have a value. Varies: numbers that differ from row to row. Unbounded: there may
-	// be any number of different texts. Long: texts may be long.
+	// Rare columns have a value in few rows. Varies marks numbers that differ from row to row,
+	// Unbounded texts with any number of distinct values, and Long texts that may be long.
 	Rare, Varies, Unbounded, Long bool
 }
 
-// Full is what to select from files to have the table.
+// Full is the SQL select list that reads all columns of the table from files.
 const Full = "* REPLACE (COALESCE(end_ns, " + derivedEnd + ") AS end_ns)"
 
 const derivedEnd = "start_ns + wall_ns"
@@ -57,7 +57,7 @@ const Version = 1
 
 var bins = []Column{{Name: "bin", Type: Int32, Required: true}, {Name: "n", Type: Double, Required: true}}
 
-// All are the columns of method_calls, in the order of the table.
+// All lists the columns of method_calls in the order of the table.
 var All = []Column{
 	required("event_date", Date, "UTC day of `start_ns`"),
 	required("kind", String, ""),

@@ -7,9 +7,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// TestEveryFieldHasItsColumn also holds for fields that are added later: a field without a
-// column would be lost wherever rows are stored.
-func TestEveryFieldHasItsColumn(t *testing.T) {
+// TestAll_HasEveryField fails for a new field without a column, which would not be stored.
+func TestAll_HasEveryField(t *testing.T) {
 	notStored := map[string]bool{"Resource": true, "Process": true, "Summed": true}
 	named := map[string]bool{}
 	for _, of := range []reflect.Type{reflect.TypeFor[methodspan.Row](), reflect.TypeFor[methodspan.Resource](), reflect.TypeFor[methodspan.ProcessStats]()} {
@@ -40,8 +39,8 @@ func TestEveryFieldHasItsColumn(t *testing.T) {
 	}
 }
 
-// TestFieldIsThatOfTheRow compares the fields found by offset with those found by name.
-func TestFieldIsThatOfTheRow(t *testing.T) {
+// TestFieldOf_EqualsValue compares the fields found by offset with those found by name.
+func TestFieldOf_EqualsValue(t *testing.T) {
 	r := &methodspan.Row{Resource: &methodspan.Resource{}, Process: &methodspan.ProcessStats{}}
 	for _, c := range All {
 		if c.GoType() != reflect.TypeFor[string]() {

@@ -18,13 +18,13 @@ const (
 	OfProcess       // only process rows have it
 )
 
-// place is where a part holds a column.
+// place is the field of a part that holds a column.
 type place struct {
 	part  Part
 	field reflect.StructField
 }
 
-// places are those of the fields that name their column.
+// places maps each column to the field whose tag names it.
 var places = placesOf(map[Part]reflect.Type{
 	OfRow: reflect.TypeFor[methodspan.Row](), OfResource: reflect.TypeFor[methodspan.Resource](), OfProcess: reflect.TypeFor[methodspan.ProcessStats](),
 })
@@ -44,11 +44,11 @@ func placesOf(parts map[Part]reflect.Type) map[string]place {
 // Part returns the part of a row that holds the column.
 func (c *Column) Part() Part { return places[c.Name].part }
 
-// GoType returns the type of the field that holds the column, nil for event_date, which
-// follows from the start.
+// GoType returns the type of the field that holds the column. It is nil for event_date, which is
+// derived from the start.
 func (c *Column) GoType() reflect.Type { return places[c.Name].field.Type }
 
-// Value returns what a row holds of the column, which can be set. The row must have the part.
+// Value returns the settable field of r that holds the column. The row must have the part.
 func (c *Column) Value(r *methodspan.Row) reflect.Value {
 	at, base := places[c.Name], reflect.ValueOf(r)
 	switch at.part {
@@ -60,7 +60,7 @@ func (c *Column) Value(r *methodspan.Row) reflect.Value {
 	return base.Elem().FieldByIndex(at.field.Index)
 }
 
-// In returns where a row has a part, nil if it lacks it.
+// In returns a pointer to the part of r, nil if r has no such part.
 func (p Part) In(r *methodspan.Row) unsafe.Pointer {
 	switch p {
 	case OfResource:
@@ -74,7 +74,7 @@ func (p Part) In(r *methodspan.Row) unsafe.Pointer {
 // Field is the field of a part of rows that holds a column.
 type Field[T any] struct{ offset uintptr }
 
-// FieldOf returns the field of a column, which is of type T.
+// FieldOf returns the field of a column. It panics unless the field has type T.
 func FieldOf[T any](column string) Field[T] {
 	at := places[column]
 	if want := reflect.TypeFor[T](); at.field.Type != want {
@@ -83,5 +83,5 @@ func FieldOf[T any](column string) Field[T] {
 	return Field[T]{at.field.Offset}
 }
 
-// At returns the column of a part, which is not nil.
+// At returns a pointer to the column in part, which must not be nil.
 func (f Field[T]) At(part unsafe.Pointer) *T { return (*T)(unsafe.Add(part, f.offset)) }

@@ -4,8 +4,8 @@ import "github.com/corehour/corehour/internal/methodspan"
 
 type row = methodspan.Row
 
-// known holds the columns of which zero does not say whether the value is NULL. Those of
-// OfProcess are asked of rows that have that part only.
+// known has a function for each column whose zero value does not decide whether it is NULL. The
+// functions of OfProcess columns are called only for rows with that part.
 var known = map[string]func(*row) bool{
 	"wall_ns":     func(r *row) bool { return r.Measured > 0 },
 	"cpu_ns":      func(r *row) bool { return r.CPUMeasured > 0 },
@@ -20,16 +20,16 @@ var known = map[string]func(*row) bool{
 	"sdk_stats":   func(r *row) bool { return len(r.Process.Stats) > 0 },
 }
 
-// Known returns what reports whether a row has a value of the column, nil where zero stands
-// for NULL, or, of a required column, for itself.
+// Known returns a function that reports whether a row has a value of the column. It is nil if zero
+// means NULL, or if the column is required.
 func (c *Column) Known() func(*methodspan.Row) bool { return known[c.Name] }
 
-// squaresKnown reports whether a sum of squares says what the sum does not.
+// squaresKnown reports whether a sum of squares does not follow from the sum.
 func squaresKnown(measured int64, squares float64) bool {
 	return measured > 1 || measured == 1 && squares != 0
 }
 
-// maximumKnown reports whether a maximum says what the sum does not.
+// maximumKnown reports whether a maximum does not follow from the sum.
 func maximumKnown(measured, sum, maximum int64) bool {
 	return measured > 0 && !methodspan.MaximumFollows(measured, sum, maximum)
 }

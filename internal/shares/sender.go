@@ -7,8 +7,9 @@ import (
 	"go.opentelemetry.io/collector/client"
 )
 
-// SenderOf is whose share a request uses: the name that it has authenticated with, else its
-// address. Connections are no senders, since whoever opens many would have many shares.
+// SenderOf returns the sender whose share a request uses: its authenticated name, or its address
+// without one. A connection is not a sender, because a client with many connections would get many
+// shares.
 func SenderOf(ctx context.Context) string {
 	info := client.FromContext(ctx)
 	if info.Auth != nil {
@@ -21,7 +22,8 @@ func SenderOf(ctx context.Context) string {
 	return AddressOf(info.Addr)
 }
 
-// AddressOf is the address without the port, which the next connection of a process has not.
+// AddressOf returns the address of peer without its port, which differs between connections of one
+// process.
 func AddressOf(peer net.Addr) string {
 	if peer == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package shares holds bounded tables whose room senders share: who fills a table pushes out
-// entries of its own, not those of others.
+// Package shares contains a bounded table whose room is shared by senders: a sender that fills the
+// table evicts its own entries, not those of others.
 package shares
 
 import (
@@ -7,9 +7,9 @@ import (
 	"container/list"
 )
 
-// Table is bounded. When it is full, the entry goes that was used least recently, of the sender
-// that has most entries. An entry that several senders use is that of the one with fewest. It is
-// not safe for concurrent use.
+// Table is a bounded map. When it is full, it evicts the least recently used entry of the sender
+// with the most entries. An entry that several senders use belongs to the one with the fewest
+// entries. Table is not safe for concurrent use.
 type Table[K comparable, V any] struct {
 	most    int
 	entries map[K]*list.Element // of *entry
@@ -23,22 +23,22 @@ type entry[K comparable, V any] struct {
 	sender *sender
 }
 
-// sender has its entries in the order of use, the last one in front.
+// sender holds the entries of one sender, most recently used first.
 type sender struct {
 	name    string
 	entries *list.List
 	place   int // in the order
 }
 
-// New makes a table of that many entries at most.
+// New returns a table of at most most entries.
 func New[K comparable, V any](most int) *Table[K, V] {
 	return &Table[K, V]{most: most, entries: make(map[K]*list.Element), senders: make(map[string]*sender)}
 }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (t *Table[K, V]) Len() int { return len(t.entries) }
 
-// Get finds an entry, which counts as use by a sender.
+// Get returns the value of key and marks it as used by the sender by.
 func (t *Table[K, V]) Get(key K, by string) (value V, ok bool) {
 	element, ok := t.entries[key]
 	if !ok {
@@ -54,7 +54,7 @@ func (t *Table[K, V]) Get(key K, by string) (value V, ok bool) {
 	return e.value, true
 }
 
-// Peek finds an entry and changes nothing.
+// Peek returns the value of key without marking it as used.
 func (t *Table[K, V]) Peek(key K) (value V, ok bool) {
 	element, ok := t.entries[key]
 	if !ok {
@@ -63,22 +63,23 @@ func (t *Table[K, V]) Peek(key K) (value V, ok bool) {
 	return element.Value.(*entry[K, V]).value, true
 }
 
-// Add adds an entry that is not there, or replaces its value. Another may go to make room.
-func (t *Table[K, V]) Add(key K, value V, by string) (gone V, full bool) {
+// Add sets the value of key; a new entry belongs to the sender by. If the table was full, Add
+// returns the value that it evicted.
+func (t *Table[K, V]) Add(key K, value V, by string) (evicted V, full bool) {
 	if element, ok := t.entries[key]; ok {
 		element.Value.(*entry[K, V]).value = value
-		return gone, false
+		return evicted, false
 	}
 	t.join(key, &entry[K, V]{key: key, value: value}, by)
 	if len(t.entries) <= t.most {
-		return gone, false
+		return evicted, false
 	}
-	least, gone, _ := t.Least()
+	least, evicted, _ := t.Least()
 	t.Remove(least)
-	return gone, true
+	return evicted, true
 }
 
-// Least is the entry that is the first to go.
+// Least returns the entry that is evicted next.
 func (t *Table[K, V]) Least() (key K, value V, ok bool) {
 	if len(t.order) == 0 {
 		return key, value, false
@@ -87,14 +88,14 @@ func (t *Table[K, V]) Least() (key K, value V, ok bool) {
 	return e.key, e.value, true
 }
 
-// Remove removes an entry if it is there.
+// Remove removes the entry of key, if there is one.
 func (t *Table[K, V]) Remove(key K) {
 	if element, ok := t.entries[key]; ok {
 		t.leave(element)
 	}
 }
 
-// All goes through the entries, in no order; the one under way may be removed.
+// All iterates over the entries in no particular order. The current entry may be removed.
 func (t *Table[K, V]) All(yield func(K, V) bool) {
 	for key, element := range t.entries {
 		if !yield(key, element.Value.(*entry[K, V]).value) {

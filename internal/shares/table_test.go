@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLeastRecentlyUsedGoes(t *testing.T) {
+func TestTable_EvictsLeastRecentlyUsed(t *testing.T) {
 	table := New[string, int](2)
 	table.Add("a", 1, "x")
 	table.Add("b", 2, "x")
@@ -22,8 +22,8 @@ func TestLeastRecentlyUsedGoes(t *testing.T) {
 	require.Equal(t, 2, table.Len())
 }
 
-// Whoever sends many, the others' entries stay.
-func TestFloodPushesOutItsOwn(t *testing.T) {
+// A sender with many entries does not evict those of others.
+func TestTable_FloodEvictsItsOwn(t *testing.T) {
 	table := New[string, int](100)
 	for i := range 20 {
 		table.Add(fmt.Sprint("quiet", i), i, fmt.Sprint("host", i))
@@ -38,8 +38,8 @@ func TestFloodPushesOutItsOwn(t *testing.T) {
 	}
 }
 
-// A name that the flood says first is not the flood's once its own sender uses it.
-func TestEntryBelongsToTheSenderWithFewest(t *testing.T) {
+// An entry that a flooding sender added first belongs to another sender once that one uses it.
+func TestTable_EntryBelongsToSenderWithFewest(t *testing.T) {
 	table := New[string, int](100)
 	table.Add("shop", 1, "flood")
 	for i := range 1000 {
@@ -54,8 +54,8 @@ func TestEntryBelongsToTheSenderWithFewest(t *testing.T) {
 	require.True(t, ok)
 }
 
-// A table of one sender is a plain table of what was used last; its parts always agree.
-func TestTableAgreesWithItself(t *testing.T) {
+// The entries, the senders and their order stay consistent through random operations.
+func TestTable_Consistent(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table := New[int, int](50)
 	for range 200_000 {

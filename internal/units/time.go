@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// ParseTime reads a time with an offset, or one of the clocks of a zone. Where these show
-// a time twice, at the end of summer time, last says which is meant: a start is the first
-// and an end the last, so that the window holds the hour that occurs twice.
+// ParseTime parses a time with an offset, or a local time of zone. A local time that occurs twice,
+// at the end of summer time, is the later instant if last is set and else the earlier one. Callers
+// set last for the end of a window, so that the window contains the repeated hour.
 func ParseTime(s string, zone *time.Location, last bool) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return t, nil
 	}
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
-			return onClocks(t, zone, last), nil
+			return localInstant(t, zone, last), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("want a time like 2026-11-21, \"2026-11-21 14:30\" or 2026-11-21T14:30:00Z, found %q", s)
 }
 
-// onClocks is the instant at which the clocks of a zone show what t says in UTC, the last one
-// or the first. A time that is skipped is the instant at which the clocks are put forward.
-func onClocks(t time.Time, zone *time.Location, last bool) time.Time {
+// localInstant returns the instant at which the local time of zone has the date and time that t has
+// in UTC: the later one if last is set and there are two. For a local time that is skipped it
+// returns the instant at which summer time begins.
+func localInstant(t time.Time, zone *time.Location, last bool) time.Time {
 	var found []time.Time
 	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := t.Add(around).In(zone).Zone()

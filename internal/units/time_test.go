@@ -25,8 +25,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// Times that the clocks show twice or never.
-func TestClocksThatChange(t *testing.T) {
+// TestParseTime_SummerTime parses local times that occur twice or never.
+func TestParseTime_SummerTime(t *testing.T) {
 	for _, c := range []struct{ zone, text, first, last string }{
 		{"Europe/Berlin", "2026-10-25 02:30", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
 		{"Europe/Berlin", "2026-10-25 02:00", "2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"},

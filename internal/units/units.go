@@ -1,9 +1,8 @@
-// Package units reads amounts and times in configurations and flags as people write them: 7d, 10GB.
+// Package units parses durations, sizes and times of configurations and flags, such as 7d and 10GB.
 //
-// Its invariant: what the Go form, or a plain number of bytes, says means what it says
-// there.
+// Its invariant: a duration in Go's form and a plain number of bytes keep their meaning.
 //
-// It does not say whether an amount makes sense where it stands.
+// It does not check whether a value is sensible for its setting.
 package units
 
 import (
@@ -13,13 +12,13 @@ import (
 	"time"
 )
 
-// Duration also takes days and weeks.
+// Duration is a time.Duration whose text may also be in days or weeks.
 type Duration time.Duration
 
-// most is more than anything here lasts, and less than a time.Duration holds.
-const most = 200 * 365 * 24 * time.Hour
+// maxDuration is the longest duration in days or weeks. A time.Duration can hold it.
+const maxDuration = 200 * 365 * 24 * time.Hour
 
-// UnmarshalText reads Go's form, or days and weeks as 7d and 2w.
+// UnmarshalText parses Go's form, or days and weeks such as 7d and 2w.
 func (d *Duration) UnmarshalText(text []byte) error {
 	s := string(text)
 	if v, err := time.ParseDuration(s); err == nil {
@@ -31,7 +30,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		unit   time.Duration
 	}{{"d", 24 * time.Hour}, {"w", 7 * 24 * time.Hour}} {
 		number, ok := strings.CutSuffix(s, u.suffix)
-		if n, err := strconv.ParseFloat(number, 64); ok && err == nil && n >= 0 && n <= float64(most/u.unit) {
+		if n, err := strconv.ParseFloat(number, 64); ok && err == nil && n >= 0 && n <= float64(maxDuration/u.unit) {
 			*d = Duration(n * float64(u.unit))
 			return nil
 		}
@@ -39,15 +38,15 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return fmt.Errorf("want a duration with a unit like 90m, 168h, 7d or 4w, found %q", s)
 }
 
-// MarshalText writes Go's form.
+// MarshalText returns Go's form.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// Bytes also takes units of powers of ten.
+// Bytes is a number of bytes whose text may have a decimal unit.
 type Bytes int64
 
-// UnmarshalText reads a number, or one with a unit as 500MB.
+// UnmarshalText parses a number, alone or with a unit such as 500MB.
 func (b *Bytes) UnmarshalText(text []byte) error {
 	number, factor := string(text), 1.0
 	for _, u := range []struct {

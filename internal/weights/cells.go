@@ -7,31 +7,32 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// enoughRecords is how many effective records a weight cell must hold, so that no
-// coarser one is needed. It is a little less than the 20 of the rule: records of
-// equal probability add up to their number only to rounding.
+// enoughRecords is the minimum number of effective records of a weight cell; with fewer, a coarser
+// cell is used. It is slightly less than the 20 of the rule, because the sum over records of equal
+// probability has rounding errors.
 const enoughRecords = 20 * (1 - 1e-9)
 
-// Cells are the weight cells of one method (its namespace, service, environment,
-// version, class and method) on one UTC date. All rows of the date are added
-// first; then each can be weighed:
+// Cells holds the weight cells of one method (its namespace, service, environment,
+// version, class and method) on one UTC date. First add all rows of the date with Add, then get the
+// weight of each row from Weigh:
 //
 //	N_G = sum of calls - sum over tail rows of cpu_measured / q
 //	w   = N_G x (1/q) / sum over the cell of (cpu_measured / q)
 //
-// and the same with p for q and measured for cpu_measured, in cells of their own
-// (w_wall). A tail row weighs 1/q, as does a row whose probabilities are final.
-// A cell is the minute of start, if every minute of its hour with calls holds
-// enough records; else the hour, if every hour of the date does; else what is left
-// of the date, where rows that were added up may be, too (see Final), and records
-// whose calls were not counted here. If that has calls and no record, all other rows but
-// those of the tail weigh as much more as to stand for these. The statement in weights.sql
-// says the same.
+// The weight for wall time (w_wall) uses p for q and measured for cpu_measured, with separate cells.
+// A tail row has the weight 1/q, as has a row whose probabilities are final (see Final).
 //
-// The zero value is ready for rows.
+// The cell of a row is its minute, if every minute with calls of its hour holds enough records.
+// Otherwise it is its hour, if every hour of the date holds enough. All other rows share one cell,
+// the residual of the date. The residual also contains rollups (see Final) and records whose calls
+// were not counted in these rows. If it has calls but no record, the weights of all rows outside
+// it, except tail rows, are scaled up to represent these calls too. weights.sql implements the same
+// rule.
+//
+// The zero value is ready to use.
 type Cells struct {
 	minutes []minuteSums // of the date
-	rest    restSums     // of rows that were added up
+	rest    restSums     // of rollups
 	cpu     cellPlan
 	wall    cellPlan
 	planned bool
@@ -44,18 +45,19 @@ const (
 	nanosPerMinute = nanosPerDay / minutesPerDate
 )
 
-// minuteSums are the sums of one minute; seen is set once it has a row.
+// minuteSums holds the sums of one minute; seen is set once it has a row.
 type minuteSums struct {
 	seen      bool
 	calls     float64
 	cpu, wall recordSums
 }
 
-// restSums are what rows that were added up have in what is left of the date, and outside it.
+// restSums holds the sums of rollups: those in the residual of the date, and the records of those
+// outside it.
 type restSums struct {
 	cpuCalls, wallCalls float64
 	cpu, wall           recordSums
-	cpuHeld, wallHeld   recordSums // of rows whose weights are final
+	cpuHeld, wallHeld   recordSums // outside it: the weights are final
 }
 
 func (s *restSums) addRow(r *methodspan.Row, tail bool) {
@@ -77,8 +79,8 @@ func (s *restSums) addRow(r *methodspan.Row, tail bool) {
 	}
 }
 
-// recordSums are the sums of what was measured: weighed by 1/probability, apart
-// for the tail, and by its square.
+// recordSums holds sums over measured calls: n of 1/probability, squares of its square, and tail of
+// 1/probability over tail rows, which are not in the other two.
 type recordSums struct{ tail, n, squares float64 }
 
 func (s *recordSums) addSums(o recordSums) {
@@ -98,13 +100,13 @@ func (s *recordSums) record(measured int64, prob float64, tail bool) {
 	}
 }
 
-// holds reports whether there are enough records for the calls.
+// holds reports whether there are enough records for the calls. Without calls none are needed.
 func (s recordSums) holds(calls float64) bool {
 	return calls <= 0 || s.squares != 0 && s.n*s.n/s.squares >= enoughRecords
 }
 
-// alone reports whether these are records of calls that were not counted here.
-func (s recordSums) alone(calls float64) bool { return calls <= 0 && (s.n != 0 || s.tail != 0) }
+// lacksCalls reports whether there are records but no counted calls.
+func (s recordSums) lacksCalls(calls float64) bool { return calls <= 0 && (s.n != 0 || s.tail != 0) }
 
 // inCells reports whether a row takes part in weights.
 func inCells(r *methodspan.Row) bool {
@@ -126,7 +128,7 @@ func (c *Cells) Reset() {
 	c.planned = false
 }
 
-// Add adds a row.
+// Add adds a row to its minute, or to the rollups.
 func (c *Cells) Add(r *methodspan.Row) {
 	tail := r.Stratum == methodspan.StratumTail
 	if r.Level != methodspan.LevelRaw {
@@ -146,27 +148,27 @@ func (c *Cells) Add(r *methodspan.Row) {
 	m.wall.record(r.Measured, r.P, tail)
 }
 
-// Weight is what a row stands for.
+// Weight is the number of calls that a row represents, W for CPU time and Wall for wall time.
 type Weight struct {
 	W, Wall float64
 	// Known is false where nothing was measured, or with an unknown probability.
 	KnownW, KnownWall bool
-	// Cell and CellWall name the cells: minute, hour, date, or none where no
-	// record outside of the tail is in it.
+	// Cell and CellWall are the kinds of the cells: minute, hour, date, or none for a cell
+	// without a record outside the tail.
 	Cell, CellWall string
 
-	left, leftWall   bool    // the row is in what is left of the date
-	scale, scaleWall float64 // what the weights were multiplied by because of others
+	left, leftWall   bool    // the row is in the residual of the date
+	scale, scaleWall float64 // factors in the weights for calls of a residual without records
 }
 
 // Kinds of cells in addition to those of a minute and an hour.
 const (
 	CellDate = "date"
 	CellNone = "none"
-	CellRest = "rest" // of rows that were added up: what is left of the date, not weighed yet
+	CellRest = "rest" // of rollups: the residual of the date, whose weight is not final
 )
 
-// Weigh tells what a row stands for.
+// Weigh returns the weight of a row. All rows of the date must have been added.
 func (c *Cells) Weigh(r *methodspan.Row) Weight {
 	if !c.planned {
 		c.plan()
@@ -186,10 +188,10 @@ func (c *Cells) Weigh(r *methodspan.Row) Weight {
 	}
 	cpu, wall := inRest(r)
 	if cpu {
-		cpuFactor, w.Cell = c.cpu.ofRest()
+		cpuFactor, w.Cell = c.cpu.restFactor()
 	}
 	if wall {
-		wallFactor, w.CellWall = c.wall.ofRest()
+		wallFactor, w.CellWall = c.wall.restFactor()
 	}
 	if r.Stratum == methodspan.StratumTail {
 		cpuFactor, wallFactor, w.scale, w.scaleWall = 1, 1, 1, 1
@@ -209,13 +211,13 @@ func (c *Cells) Weigh(r *methodspan.Row) Weight {
 	return w
 }
 
-// cellPlan says in which cell each minute is and what its rows' weights are
-// multiplied by, NaN where that is not known.
+// cellPlan holds the cell of each minute and the factor of the weights of its rows, NaN if it is
+// unknown.
 type cellPlan struct {
 	cells   [minutesPerDate]byte
 	factors [minutesPerDate]float64
-	rest    float64 // what is left of the date is multiplied by
-	scale   float64 // by which all others stand for what is left, if it has no record
+	rest    float64 // factor of the residual of the date
+	scale   float64 // factor of all other cells if the residual has calls and no record, else 1
 }
 
 const (
@@ -237,7 +239,7 @@ func (p *cellPlan) factor(minute int) (float64, string) {
 	return f, CellDate
 }
 
-func (p *cellPlan) ofRest() (float64, string) {
+func (p *cellPlan) restFactor() (float64, string) {
 	if math.IsNaN(p.rest) && p.scale == 1 {
 		return p.rest, CellNone
 	}
@@ -253,7 +255,7 @@ func (c *Cells) plan() {
 	c.wall.make(c.minutes, c.rest.wallCalls, c.rest.wallHeld.n, c.rest.wall, func(m *minuteSums) recordSums { return m.wall })
 }
 
-// ratio is NaN where there is nothing to divide by.
+// ratio returns the calls outside the tail per unit of s.n, NaN if s.n is 0.
 func ratio(calls float64, s recordSums) float64 {
 	if s.n == 0 {
 		return math.NaN()
@@ -261,8 +263,8 @@ func ratio(calls float64, s recordSums) float64 {
 	return (calls - s.tail) / s.n
 }
 
-// make plans the cells. It is given what rows that were added up have in what is left of the
-// date, and for how many calls the others of them stand.
+// make plans the cells. callsLeft and left are the calls and records of rollups in the residual of
+// the date; held is the number of calls that the other rollups represent.
 func (p *cellPlan) make(minutes []minuteSums, callsLeft, held float64, left recordSums, side func(*minuteSums) recordSums) {
 	const hours = minutesPerDate / minutesPerHour
 	var hourSums [hours]recordSums
@@ -279,7 +281,7 @@ func (p *cellPlan) make(minutes []minuteSums, callsLeft, held float64, left reco
 			s := side(m)
 			hourSums[h].addSums(s)
 			hourCalls[h] += m.calls
-			minutesHold[h] = minutesHold[h] && s.holds(m.calls) && !s.alone(m.calls)
+			minutesHold[h] = minutesHold[h] && s.holds(m.calls) && !s.lacksCalls(m.calls)
 		}
 		hoursHold = hoursHold && hourSums[h].holds(hourCalls[h])
 	}

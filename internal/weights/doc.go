@@ -1,11 +1,11 @@
-// Package weights says how many calls a row stands for: in Go for maintenance, which adds rows up
-// (Cells, Final), and in SQL for every statement that estimates from rows (weights.sql). A test
-// compares both with the rule, said as plainly as it can be.
+// Package weights computes the weight of a row, the number of calls that it represents: in Go for
+// maintenance, which aggregates rows (Cells, Final), and in SQL for every statement that estimates
+// from rows (weights.sql). A test compares both with a plain implementation of the rule.
 package weights
 
 import _ "embed"
 
-// SQL are the templates "weights" and those it is made of, for package query.
+// SQL contains the template "weights" and the templates that it uses, for package query.
 //
 //go:embed weights.sql
 var SQL string

@@ -6,23 +6,20 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// weightless stands for a probability whose inverse is a weight of zero: 1/p is
-// as good as nothing, and nothing overflows on the way.
+// weightless is the probability of a row without weight: its inverse is practically zero, and
+// computing with it does not overflow.
 const weightless = methodspan.MostP
 
-// Final gives a raw row the probabilities that are its weights: p becomes 1/w_wall
-// and q becomes 1/w, so that rows of different cells can be added and nothing is
-// to be weighed afterwards. What has no weight keeps its times and counts for
-// nothing; a weight below zero, where the tail stands for more calls than were
-// counted, stays one.
+// Final sets the probabilities of a raw row to its inverse weights: p becomes 1/w_wall and q
+// becomes 1/w. Rows of different cells can then be added, and their weights do not change. A row
+// without a weight keeps its times with a weight of practically zero. A weight is negative if the
+// tail represents more calls than were counted; it stays negative.
 //
-// What rows stand for because of calls elsewhere is left out: that, too, is worked out when
-// they are read.
+// The weights do not include Weight's scale factors, because the scale is computed when rows are
+// read. A row in the residual of the date keeps its probabilities, and its weight is computed when
+// it is read: the residual has few records or none, and other directories may hold more of it.
 //
-// What is left of the date keeps its probabilities and is weighed when it is read: it has
-// few records, or none, and other directories may hold more of it.
-//
-// cells is what the reason of the sum is to say, for CPU and wall time.
+// Final returns the reason of the rollup: the kinds of the cells for CPU and wall time.
 func Final(r *methodspan.Row, w Weight) (cells string) {
 	q, p := r.Q(), r.P
 	w.W, w.Wall = w.W/w.scale, w.Wall/w.scaleWall
@@ -42,7 +39,7 @@ func Final(r *methodspan.Row, w Weight) (cells string) {
 	return w.Cell + "/" + w.CellWall
 }
 
-// inRest tells of which of its sides, CPU and wall time, a sum is in what is left of its date.
+// inRest reports whether a rollup is in the residual of its date, for CPU and for wall time.
 func inRest(r *methodspan.Row) (cpu, wall bool) {
 	if r.Level == methodspan.LevelRaw || r.Kind == methodspan.KindProcess {
 		return false, false

@@ -1,4 +1,4 @@
-// Package rowtest makes rows for the tests of the warehouse.
+// Package rowtest generates rows for the tests of the warehouse.
 package rowtest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Noon is when the tests take place.
+// Noon is the current time of the tests.
 var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // Shop is the resource of the rows of an Item.
 var Shop = &methodspan.Resource{Service: "shop", Version: "1.4.2", ServiceNamespace: "eu", Instance: "i-1", ProcessStartNS: 7}
 
-// Item makes an item of n measurements that start one second apart.
+// Item returns an item of n measurements that start one second apart.
 func Item(id string, start time.Time, n int) methodspan.Item {
 	it := methodspan.Item{ID: id}
 	for i := range n {
@@ -30,8 +30,8 @@ func Item(id string, start time.Time, n int) methodspan.Item {
 	return it
 }
 
-// RandomItems makes rows like those of a busy installation: 300 methods of 12
-// services by a Zipf law, 3 versions, log-normal durations.
+// RandomItems returns items with rows like those of a busy installation: 300 methods of 12
+// services by a Zipf law, 3 versions, and skewed durations.
 func RandomItems(rng *rand.Rand, items, rowsEach int, ids bool) []methodspan.Item {
 	zipf := rand.NewZipf(rng, 1.2, 4, 299)
 	resources := make([]*methodspan.Resource, 36)
