@@ -10,13 +10,13 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Impossible is how many rows of a service a file has with numbers that cannot be true.
+// Impossible counts the rows of a service in a file that have impossible numbers.
 type Impossible struct {
 	Of
 	Rows int64 `json:"rows"`
 }
 
-// Of is a service in a file.
+// Of names a service and a file.
 type Of struct {
 	File        string `json:"file"`
 	Namespace   string `json:"service_namespace"`
@@ -28,13 +28,13 @@ func (o Of) compare(other Of) int {
 	return cmp.Or(cmp.Compare(o.File, other.File), cmp.Compare(o.Service, other.Service), cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Environment, other.Environment))
 }
 
-// maxImpossible bounds the entries of a report but for one, which is of all others.
+// maxImpossible bounds the entries of a report. One more entry counts all other rows.
 const maxImpossible = 10_000
 
-// DropImpossible takes numbers out of rows that cannot be true, as readers do each time they
-// read them (methodspan.Row.Bound). Every row stays, so whatever reads them says the same as
-// before. Rows that start in the future stay as they are: the store takes none that are more than
-// a day ahead, and they are read when their time comes.
+// DropImpossible removes impossible numbers from stored rows, as readers do each time they read
+// them (methodspan.Row.Bound). All rows stay, so results do not change. Rows that start in the
+// future do not change: the store takes none more than a day ahead, and they are read when their
+// time comes.
 func (j *Job) DropImpossible(ctx context.Context) (*Result, error) {
 	found := map[Of]int64{}
 	report, err := j.withDates(ctx, func(r *runner, d *table.Date) error { return r.dropImpossible(ctx, d, found) })
@@ -57,7 +57,7 @@ func (r *runner) dropImpossible(ctx context.Context, d *table.Date, found map[Of
 	if err != nil || !had || r.DryRun {
 		return err
 	}
-	return r.lookForSums(ctx, d)
+	return r.preaggregate(ctx, d)
 }
 
 // impossible reports whether a file has rows with such numbers, and counts them in found.

@@ -17,59 +17,58 @@ import (
 	"github.com/corehour/corehour/internal/weights"
 )
 
-// maxInstanceGroups is how many groups the instances of a service fall into, by
-// the hash of their names: enough clusters for standard errors, and a bound.
+// maxInstanceGroups is the number of groups that the instances of a service are hashed into by
+// name: enough clusters for standard errors, and a bound.
 const maxInstanceGroups = 64
 
-// maxNamedInstances is how many instances of a service keep their names in sums that are
-// kept as rollups, so that these have the clusters that the rows have. More fall into
-// groups.
+// maxNamedInstances is the number of instances of a service that keep their names in a
+// pre-aggregated rollup, so that it has the clusters of the rows. Further instances are grouped.
 const maxNamedInstances = 1000
 
-// maxCells bounds the namespaces and environments of one method whose weights are in
-// memory, at 120 kB each: nothing else bounds how many a service has on a date. The rows
-// of others stay as they are, since any weight but their own would be wrong.
+// maxCells bounds the pairs of namespace and environment of one method whose weight cells are in
+// memory, at 120 kB each. Nothing else bounds their number on a date. Rows of further pairs are
+// not aggregated, because the weights of other pairs would be wrong for them.
 const maxCells = 1000
 
-// weighing are the columns that weights are made of.
-var weighing = []string{
+// weightColumns are the columns that weights are computed from.
+var weightColumns = []string{
 	"kind", "level", "start_ns", "service_namespace", "service", "version", "environment", "class", "method",
 	"calls", "measured", "cpu_measured", "p", "cpu_p", "stratum",
-	"wall_ns", "cpu_ns", // without which nothing was measured
+	"wall_ns", "cpu_ns", // the measured counts are 0 without them
 }
 
-// into says where sums go.
-type into struct {
-	put   put
+// rollupTarget describes the file that a rollup is written to.
+type rollupTarget struct {
+	put   putFile
 	named bool  // instances keep their names
-	most  int64 // rows, 0 for any number
-	until int64 // ends after it are not believed
+	most  int64 // maximum number of rows, 0 for no limit
+	until int64 // later ends of rows are impossible
 }
 
-// Rollups take room, and save nothing if there are as many: a sum must be of
-// worthwhile rows on average, unless there are but fewSums.
+// A rollup that has nearly as many rows as its files saves nothing. A pre-aggregated rollup may
+// have at most one row per worthwhile rows, or fewSums rows if that is more.
 const (
 	worthwhile = 3
 	fewSums    = 50_000
 )
 
-// errTooMany means that there would be too many sums.
+// errTooMany is returned if a rollup would exceed its maximum number of rows.
 var errTooMany = errors.New("the rows have too little in common to be added up")
 
-// beyond counts what the bounds of sums leave out: rows that are not in any, and rows of
-// processes whose sums do not name their host.
-type beyond struct{ kept, hostless int64 }
+// rollupOverflow counts the rows beyond the bounds of a rollup: kept rows are not aggregated,
+// hostless process rows are in sums without the name of their host.
+type rollupOverflow struct{ kept, hostless int64 }
 
-// put is table.Maintainer.Replace or AddPreaggregated.
-type put func(ctx context.Context, date string, files []parquet.File, o table.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
+// putFile is table.Maintainer.Replace or AddPreaggregated.
+type putFile func(ctx context.Context, date string, files []parquet.File, o table.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
 
-// roll puts the sums of a date's rows where they go. The date is read twice side
-// by side: ahead for the weights of a method's rows, behind for the rows. Rows come
-// sorted by method, then by time, so what is in memory are the weight cells of one
-// method and the sums of one minute or hour.
-func roll(ctx context.Context, to into, date string, files []parquet.File, level string) (file parquet.File, b beyond, err error) {
+// roll writes a rollup of the files of a date to its target. It reads the files twice at the same
+// time: ahead for the weights of a method's rows, behind for the rows themselves. Rows are sorted
+// by method, then by time, so only the weight cells of one method and the sums of one minute or
+// hour are in memory.
+func roll(ctx context.Context, to rollupTarget, date string, files []parquet.File, level string) (file parquet.File, overflow rollupOverflow, err error) {
 	file, err = to.put(ctx, date, files, table.Output{Kind: table.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
-		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
+		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weightColumns})
 		if err != nil {
 			return err
 		}
@@ -85,10 +84,10 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 			r.add = atMost(to.most, add)
 		}
 		err = r.mergeRuns(ahead, behind)
-		b = beyond{r.kept.total, r.resources.hostless}
+		overflow = rollupOverflow{r.kept.total, r.resources.hostless}
 		return err
 	})
-	return file, b, err
+	return file, overflow, err
 }
 
 func atMost(n int64, add func(*methodspan.Row) error) func(*methodspan.Row) error {
@@ -107,14 +106,14 @@ func unitOf(level string) int64 {
 	return int64(time.Minute)
 }
 
-// methodKey is what the rows of a Run come grouped by.
+// methodKey is the key that the rows of a Run are grouped by.
 type methodKey struct{ service, class, method, version string }
 
 func methodOf(r *methodspan.Row) methodKey {
 	return methodKey{r.Resource.Service, r.Class, r.Method, r.Resource.Version}
 }
 
-// cellKey is what else weights are made by.
+// cellKey is the rest of the key of weight cells, in addition to methodKey.
 type cellKey struct{ namespace, environment string }
 
 func cellOf(r *methodspan.Row) cellKey {
@@ -142,11 +141,11 @@ type roller struct {
 }
 
 func (r *roller) mergeRuns(ahead, behind *parquet.Run) error {
-	next, err := r.bounded(ahead)
+	next, err := r.nextBounded(ahead)
 	if err != nil {
 		return err
 	}
-	row, err := r.bounded(behind)
+	row, err := r.nextBounded(behind)
 	if err != nil {
 		return err
 	}
@@ -159,7 +158,7 @@ func (r *roller) mergeRuns(ahead, behind *parquet.Run) error {
 		}
 		for next != nil && methodOf(next) == method {
 			r.weigh(next)
-			if next, err = r.bounded(ahead); err != nil {
+			if next, err = r.nextBounded(ahead); err != nil {
 				return err
 			}
 		}
@@ -167,7 +166,7 @@ func (r *roller) mergeRuns(ahead, behind *parquet.Run) error {
 			if err := r.addRow(row); err != nil {
 				return err
 			}
-			if row, err = r.bounded(behind); err != nil {
+			if row, err = r.nextBounded(behind); err != nil {
 				return err
 			}
 		}
@@ -178,8 +177,8 @@ func (r *roller) mergeRuns(ahead, behind *parquet.Run) error {
 	return nil
 }
 
-// bounded is the next row without numbers that cannot be true, which sums would hold for ever.
-func (r *roller) bounded(run *parquet.Run) (*methodspan.Row, error) {
+// nextBounded returns the next row of run without impossible numbers, which would stay in the sums.
+func (r *roller) nextBounded(run *parquet.Run) (*methodspan.Row, error) {
 	row, err := run.Next()
 	if row != nil {
 		row.Bound(r.until)
@@ -187,8 +186,8 @@ func (r *roller) bounded(run *parquet.Run) (*methodspan.Row, error) {
 	return row, err
 }
 
-// weigh adds a row to the weight cells of its namespace and environment, if there is room
-// for them.
+// weigh adds a row to the weight cells of its namespace and environment. It skips the row if there
+// are maxCells others.
 func (r *roller) weigh(row *methodspan.Row) {
 	if row.Level != methodspan.LevelRaw || row.Kind == methodspan.KindProcess {
 		return
@@ -209,7 +208,7 @@ func (r *roller) weigh(row *methodspan.Row) {
 	c.Add(row)
 }
 
-// cellsOf are the weight cells of a raw row, nil if there was no room for them.
+// cellsOf returns the weight cells of a raw row, nil if weigh skipped it.
 func (r *roller) cellsOf(row *methodspan.Row) *weights.Cells {
 	if row.Kind == methodspan.KindProcess {
 		return &r.none
@@ -217,7 +216,7 @@ func (r *roller) cellsOf(row *methodspan.Row) *weights.Cells {
 	return r.cells[cellOf(row)]
 }
 
-// sumKey says which rows are added up, of one method and one minute or hour.
+// sumKey is the key of the sums of one method and one minute or hour.
 type sumKey struct {
 	resource  int
 	kind      string
@@ -225,37 +224,37 @@ type sumKey struct {
 	caller    string
 	stratum   string
 	basis     string
-	cells     string // kinds of the weight cells, see Weight
+	cells     string // kinds of the weight cells, see weights.Weight
 	source    string // of the price
 	price     uint64 // its bits
 	unpriced  bool
-	cores     bool    // of processes: known
-	minus     [2]bool // weights below zero are not added to others
+	cores     bool    // of process rows: the cores are known
+	minus     [2]bool // negative weights for wall and CPU time have sums of their own
 	process   processKey
 }
 
-// processKey is what else sums of processes are distinguished by, so that they keep for how
-// long a host had any.
+// processKey is the part of the key for sums of process rows. It keeps the times at which a host
+// had processes.
 type processKey struct {
 	hostCores float64
 	limited   bool
-	stretch   int // in which rows follow one another without a gap
+	stretch   int // number of a period of the host without a gap
 }
 
 type sum struct {
 	methodspan.Sum
 	key     sumKey
-	oldest  int64 // process of which a row is
-	unknown bool  // a row does not say when its process started
+	oldest  int64 // start of the oldest process
+	unknown bool  // the start of a process is unknown
 }
 
-// stretch is where the rows of a host, sorted by start, had their last gap.
+// stretch is a period in which the process rows of a host follow each other without a gap.
 type stretch struct {
 	number int
 	end    int64
 }
 
-// addRow adds one row to its sum.
+// addRow adds one row to its sum, or to the kept rows if it has no weight cells.
 func (r *roller) addRow(row *methodspan.Row) error {
 	if at := row.StartNS - row.StartNS%r.unit; at != r.at {
 		if err := r.flush(); err != nil {
@@ -263,7 +262,7 @@ func (r *roller) addRow(row *methodspan.Row) error {
 		}
 		r.at = at
 	}
-	cells := row.Reason // what rows that are sums already were weighed in
+	cells := row.Reason // of rollups: their weight cells
 	if row.Level == methodspan.LevelRaw {
 		weighed := r.cellsOf(row)
 		if weighed == nil {
@@ -278,7 +277,7 @@ func (r *roller) addRow(row *methodspan.Row) error {
 		cells = strings.ReplaceAll(cells, methodspan.LevelMinute, methodspan.LevelHour)
 	}
 	key := sumKey{
-		resource: r.resources.of(row), kind: row.Kind, signature: row.Signature, caller: row.Caller, stratum: row.Stratum, basis: row.WeightBasis,
+		resource: r.resources.numberOf(row), kind: row.Kind, signature: row.Signature, caller: row.Caller, stratum: row.Stratum, basis: row.WeightBasis,
 		cells: cells, source: row.PriceSource, unpriced: row.USDPerCoreHour == nil,
 		cores: row.HasCores(),
 		minus: [2]bool{row.P < 0, row.CPUMeasured > 0 && row.Q() < 0},
@@ -306,7 +305,7 @@ func (r *roller) addRow(row *methodspan.Row) error {
 	return nil
 }
 
-// processOf is what tells the row of a process apart from others with this key.
+// processOf returns the process part of the key of a process row; key is the rest of it.
 func (r *roller) processOf(row *methodspan.Row, key sumKey) (p processKey) {
 	if s := row.Process; s != nil {
 		p = processKey{hostCores: s.HostCores, limited: s.CPULimit > 0}
@@ -325,7 +324,7 @@ func (r *roller) processOf(row *methodspan.Row, key sumKey) (p processKey) {
 	return p
 }
 
-// flush writes the sums of a minute or hour, and the rows that were kept.
+// flush writes the sums of a minute or hour and the kept rows, ordered by start.
 func (r *roller) flush() error {
 	r.order = r.order[:0]
 	for i := range r.sums {
@@ -339,7 +338,7 @@ func (r *roller) flush() error {
 		}
 		r.row = s.Row()
 		row := &r.row
-		row.Resource, row.Level, row.Reason = r.resources.since(s.key.resource, s.oldest), r.level, s.key.cells
+		row.Resource, row.Level, row.Reason = r.resources.withStart(s.key.resource, s.oldest), r.level, s.key.cells
 		row.Stack, row.Group, row.Tier, row.ConfiguredRate, row.EffectiveRate = "", "", "", 0, 0
 		if err := r.kept.write(row.StartNS, r.add); err != nil {
 			return err
@@ -358,43 +357,43 @@ func (r *roller) flush() error {
 	return nil
 }
 
-// compare orders the sums of one minute or hour as rows are, by start, and those
-// of one start by what is likely to be asked for.
+// compare orders the sums of one minute or hour by start, as files require, and sums with equal
+// starts by columns that queries are likely to filter by.
 func (r *roller) compare(a, b *sum) int {
 	instance := func(s *sum) string { return r.resources.values[s.key.resource].Instance }
 	return cmp.Or(
 		cmp.Compare(a.Start(), b.Start()), cmp.Compare(a.key.kind, b.key.kind), cmp.Compare(instance(a), instance(b)), cmp.Compare(a.key.caller, b.key.caller))
 }
 
-// resources maps the resource of a row to what a sum keeps of it.
+// resources numbers the resources of sums, which keep a part of the resource of their rows.
 type resources struct {
-	byPointer map[resourceOf]int
+	byPointer map[resourceKey]int
 	numbers   map[methodspan.Resource]int
 	values    []*methodspan.Resource
-	// started holds them with the start of a process again.
+	// started holds the values with the start of a process.
 	started map[startedResource]*methodspan.Resource
-	// named are the instances that keep their names, of a service.
+	// named are the instances of the current service that keep their names.
 	keepNames bool
 	service   string
 	named     map[string]bool
-	// hosts are those of processes that keep their names, of all services.
+	// hosts are the hosts that keep their names in sums of process rows, of all services.
 	hosts map[host]bool
-	// hostless counts the rows of processes whose host had no room.
+	// hostless counts the process rows whose host is not in hosts.
 	hostless int64
 }
 
 type host struct{ id, name string }
 
-// maxHosts is how many hosts of a date keep their names in sums of processes. Those of
-// more are billed by process.
+// maxHosts is the number of hosts of a date that keep their names in sums of process rows. The
+// processes of further hosts are billed by process.
 const maxHosts = 20_000
 
-type resourceOf struct {
+type resourceKey struct {
 	*methodspan.Resource
 	process bool
 }
 
-// keepHost reports whether there is room for the name of a host.
+// keepHost reports whether h keeps its name, and adds it to hosts if there is room.
 func (n *resources) keepHost(h host) bool {
 	if !n.hosts[h] {
 		if len(n.hosts) == maxHosts {
@@ -413,12 +412,13 @@ type startedResource struct {
 	start  int64
 }
 
-// maxResources bounds how many are remembered only to be shared by rows.
+// maxResources bounds the resources that are cached only so that rows share them.
 const maxResources = 100_000
 
-// of numbers the resource without what tells single instances apart, and hosts, which
-// only the bill of processes needs.
-func (n *resources) of(r *methodspan.Row) int {
+// numberOf returns the number of the resource of r as sums keep it: without the start of the
+// process, and without the host unless r is a process row, whose bill needs it. It counts hostless
+// rows.
+func (n *resources) numberOf(r *methodspan.Row) int {
 	i := n.number(r)
 	if named := n.values[i]; r.Kind == methodspan.KindProcess && r.Resource.Host+r.Resource.HostID != "" && named.Host+named.HostID == "" {
 		n.hostless++
@@ -427,12 +427,12 @@ func (n *resources) of(r *methodspan.Row) int {
 }
 
 func (n *resources) number(r *methodspan.Row) int {
-	by := resourceOf{r.Resource, r.Kind == methodspan.KindProcess}
+	by := resourceKey{r.Resource, r.Kind == methodspan.KindProcess}
 	if i, ok := n.byPointer[by]; ok {
 		return i
 	}
 	if n.byPointer == nil || len(n.byPointer) > maxResources {
-		n.byPointer = map[resourceOf]int{}
+		n.byPointer = map[resourceKey]int{}
 	}
 	if n.numbers == nil {
 		n.numbers = map[methodspan.Resource]int{}
@@ -458,7 +458,7 @@ func (n *resources) number(r *methodspan.Row) int {
 	return i
 }
 
-// instance is what a sum says of the instance of a row. Rows come sorted by service.
+// instance returns the name of the instance in sums. Rows must come sorted by service.
 func (n *resources) instance(r *methodspan.Resource) string {
 	if !n.keepNames {
 		return instanceGroup(r.Instance)
@@ -475,8 +475,8 @@ func (n *resources) instance(r *methodspan.Resource) string {
 	return r.Instance
 }
 
-// since is a numbered resource of a process that started then, 0 for unknown.
-func (n *resources) since(number int, start int64) *methodspan.Resource {
+// withStart returns a numbered resource with the start of its process, 0 for unknown.
+func (n *resources) withStart(number int, start int64) *methodspan.Resource {
 	key := startedResource{number, start}
 	res := n.started[key]
 	if res == nil {
@@ -491,7 +491,7 @@ func (n *resources) since(number int, start int64) *methodspan.Resource {
 	return res
 }
 
-// instanceGroup is the name of the group that an instance falls into.
+// instanceGroup returns the name of the group of an instance.
 func instanceGroup(instance string) string {
 	if instance == "" {
 		return ""

@@ -14,55 +14,54 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Job is what one run of maintenance does.
+// Job describes one run of maintenance.
 type Job struct {
 	Root   string
 	Policy Policy
 	// Parquet are the options of the store; its clock is the job's.
 	Parquet table.Options
-	// DryRun lists the steps and takes none. What a step would leave is not known
-	// then, and what would follow from it is not listed.
+	// DryRun lists the steps without taking them. Steps that would depend on the result of another
+	// step are not listed.
 	DryRun bool
 	// Done, if not nil, is called after every step.
 	Done func(Step)
-	// RowsInMemory bounds the rows in memory of files that are merged, a row group of
-	// every file at some 70 bytes a row: as many while ids are left out, four times as
-	// many while small files are merged, until they make a large one, and while files
-	// are for a date to be added up; what is more is merged in more steps. Where a date
-	// is added up or a service is taken out, twice as many whole rows are in memory, at
-	// some 400 bytes each. Rows with histograms count as more. 0 is DefaultRowsInMemory.
+	// RowsInMemory bounds the rows in memory, a row group of every open file. Removing ids holds
+	// up to RowsInMemory rows at about 70 bytes each; merging holds four times as many of them,
+	// and takes more steps for more rows. A rollup or the removal of a service holds twice as many
+	// whole rows, at about 400 bytes each. Rows with histograms count as several. 0 is
+	// DefaultRowsInMemory.
 	RowsInMemory int64
-	// Fetch, if not nil, is asked for files before they are read, where the
-	// directory need not hold all of them. They stay until done is called.
+	// Fetch, if not nil, downloads files before they are read, for a directory that does not hold
+	// all of them. The files stay until done is called.
 	Fetch func(ctx context.Context, files []parquet.File) (done func(), err error)
-	// FetchBytes is how much Fetch brings at once, 0 for anything: a step takes fewer
-	// files, and a date of more is not added up.
+	// FetchBytes is the maximum size of the files of one Fetch, 0 for no limit. Steps take as many
+	// files as fit, and a date that does not fit is not rolled up.
 	FetchBytes int64
 }
 
-// Result is what a run did.
+// Result reports the steps of a run.
 type Result struct {
 	Steps []Step `json:"steps"`
-	// Others are services that were met while rows of one were looked for, some of them
-	// more than once.
+	// Others are other services in the files that were searched for a service. It can have
+	// duplicates.
 	Others []string `json:"-"`
-	// Kept counts the rows of dates that were added up which are as they were, because
-	// their method has too many namespaces and environments.
+	// Kept counts the rows that a rollup did not aggregate, because their method has too many
+	// namespaces and environments.
 	Kept int64 `json:"kept_rows,omitempty"`
-	// Hostless counts the rows of processes whose sums do not name their host, because their
-	// date has too many: they are billed by process.
+	// Hostless counts the process rows whose sums do not name their host, because their date has
+	// too many hosts. Their processes are billed by process.
 	Hostless int64 `json:"process_rows_without_host,omitempty"`
-	// Impossible says where numbers were that cannot be true.
+	// Impossible lists the services and files with impossible numbers.
 	Impossible []Impossible `json:"impossible,omitempty"`
 	// Removed counts the files of earlier runs that were deleted.
 	Removed int `json:"removed_files"`
-	// Bytes is the size of the warehouse afterwards, Doomed that of files which go
-	// when the grace of their readers is over.
+	// Bytes is the size of the warehouse after the run, Doomed the size of the files that are
+	// deleted when the grace of their readers is over.
 	Bytes  int64 `json:"bytes"`
 	Doomed int64 `json:"doomed_bytes"`
 }
 
-// Join adds what another run did, as in another prefix of a bucket.
+// Join adds the result of another run, such as one on another prefix of a bucket.
 func (r *Result) Join(more *Result) {
 	r.Steps = append(r.Steps, more.Steps...)
 	r.Others = append(r.Others, more.Others...)
@@ -74,9 +73,9 @@ func (r *Result) Join(more *Result) {
 	r.Doomed += more.Doomed
 }
 
-// Run does what is due, oldest dates first. A date that fails does not keep the
-// others from being looked after: all errors are returned together. It fails with
-// an error of kind warehouse.ErrLocked if another run is under way.
+// Run takes all steps that are due, oldest dates first. It goes on after a date that fails and
+// returns all errors joined. The error is of kind warehouse.ErrLocked if another run is in
+// progress.
 func (j *Job) Run(ctx context.Context) (*Result, error) {
 	return j.with(func(r *runner) error {
 		dates, err := r.m.Dates()
@@ -86,16 +85,16 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 		if dates, err = r.drop(dates); err != nil {
 			return err
 		}
-		// Sums can wait for what keeps the warehouse in shape.
+		// Pre-aggregated rollups come last, because only query time depends on them.
 		err = r.each(ctx, dates, r.maintainDate)
 		if hopeless(ctx, err) {
 			return err
 		}
-		return errors.Join(err, r.each(ctx, dates, r.lookForSums))
+		return errors.Join(err, r.each(ctx, dates, r.preaggregate))
 	})
 }
 
-// runner is a run under way.
+// runner is one run in progress.
 type runner struct {
 	*Job
 	m      *table.Maintainer
@@ -110,7 +109,7 @@ func (j *Job) fetch(ctx context.Context, files []parquet.File) (done func(), err
 	return j.Fetch(ctx, files)
 }
 
-// fetched reports what a file has that was fetched for it.
+// fetched fetches a file and returns the result of has.
 func (j *Job) fetched(ctx context.Context, f parquet.File, has func(parquet.File) (bool, error)) (bool, error) {
 	done, err := j.fetch(ctx, []parquet.File{f})
 	if err != nil {
@@ -141,7 +140,7 @@ func (j *Job) with(do func(*runner) error) (*Result, error) {
 	return &r.report, errors.Join(err, serr, m.Close())
 }
 
-// withDates does something to every date of the warehouse.
+// withDates calls do for every date of the warehouse.
 func (j *Job) withDates(ctx context.Context, do func(*runner, *table.Date) error) (*Result, error) {
 	return j.with(func(r *runner) error {
 		dates, err := r.m.Dates()
@@ -152,8 +151,7 @@ func (j *Job) withDates(ctx context.Context, do func(*runner, *table.Date) error
 	})
 }
 
-// each does something to every date and goes on when one fails, unless nothing
-// else can succeed.
+// each calls do for every date. It goes on after a date that fails, unless the error is hopeless.
 func (r *runner) each(ctx context.Context, dates []table.Date, do func(context.Context, *table.Date) error) error {
 	var errs []error
 	for i := range dates {
@@ -167,12 +165,12 @@ func (r *runner) each(ctx context.Context, dates []table.Date, do func(context.C
 	return errors.Join(errs...)
 }
 
-// hopeless reports whether nothing else can succeed either.
+// hopeless reports whether all further steps would fail too.
 func hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown)
 }
 
-// drop drops the dates that are too old or that there is no room for.
+// drop drops the dates that are expired or exceed the limits of the disk, and returns the others.
 func (r *runner) drop(dates []table.Date) ([]table.Date, error) {
 	var expired []table.Date
 	for i := range dates {
@@ -211,7 +209,7 @@ func (r *runner) drop(dates []table.Date) ([]table.Date, error) {
 	return r.m.Dates() // some may have stayed, see Drop
 }
 
-// dropSums takes out what rows can do without, and tells how much it is.
+// dropSums drops the pre-aggregated rollups of dates and returns their size.
 func (r *runner) dropSums(dates []table.Date) (bytes int64, err error) {
 	var with []table.Date
 	for _, d := range dates {
@@ -262,7 +260,7 @@ func (r *runner) done(s Step) {
 	}
 }
 
-// maintainDate does to one date what is due, one thing after the other.
+// maintainDate takes all steps that are due for a date.
 func (r *runner) maintainDate(ctx context.Context, d *table.Date) error {
 	policy := r.Policy
 	var tooLarge error
@@ -273,7 +271,7 @@ func (r *runner) maintainDate(ctx context.Context, d *table.Date) error {
 		}
 		err := r.act(ctx, d, action)
 		if rolls := action == Hour || action == Minute; rolls && errors.Is(err, warehouse.ErrTooLarge) {
-			// Its rows stay as they are; what else is due to them takes less.
+			// Its rows stay as they are; other steps need fewer files at once.
 			policy.MinuteAfter, policy.HourAfter, tooLarge = 0, 0, err
 			continue
 		}
@@ -297,8 +295,7 @@ func (r *runner) act(ctx context.Context, d *table.Date, action Action) error {
 	return r.merge(ctx, d, r.batch(small(d.Files), merging))
 }
 
-// roll adds a date up. All its files go in, so that it has one file afterwards, but for
-// coarser sums, which stay what they are.
+// roll replaces all files of a date that are not coarser than level by one rollup.
 func (r *runner) roll(ctx context.Context, d *table.Date, action Action, level string) error {
 	files := notCoarser(d.Files, level)
 	if err := r.tooLarge(d.Date, files); err != nil {
@@ -308,21 +305,21 @@ func (r *runner) roll(ctx context.Context, d *table.Date, action Action, level s
 	if err != nil {
 		return err
 	}
-	var b beyond
+	var overflow rollupOverflow
 	err = r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
-		file, b, err = roll(ctx, into{put: r.m.Replace, until: methodspan.Until(r.now)}, d.Date, files, level)
+		file, overflow, err = roll(ctx, rollupTarget{put: r.m.Replace, until: methodspan.Until(r.now)}, d.Date, files, level)
 		return file, err
 	})
 	if err == nil {
-		r.report.Kept += b.kept
-		r.report.Hostless += b.hostless
+		r.report.Kept += overflow.kept
+		r.report.Hostless += overflow.hostless
 	}
 	return err
 }
 
-// prepare merges files of a date, as many as it takes until all that can be added up to a
-// level can be read side by side, and lists these. Weights are made of all raw rows of a
-// date at once, and only so many files can be read side by side.
+// prepare merges files of a date until all files that are not coarser than level can be read at
+// the same time, and returns these files. A rollup needs that, because weights are computed from
+// all raw rows of a date.
 func (r *runner) prepare(ctx context.Context, d *table.Date, level string) ([]parquet.File, error) {
 	files := notCoarser(d.Files, level)
 	for !r.DryRun && !r.fits(files, wholeRows) {
@@ -338,9 +335,9 @@ func (r *runner) prepare(ctx context.Context, d *table.Date, level string) ([]pa
 	return files, nil
 }
 
-// lookForSums keeps hourly rollups of the files of a date, if they are due. Queries can do
-// without them, so a date that does not fit into memory, or into the directory, is left alone.
-func (r *runner) lookForSums(ctx context.Context, d *table.Date) error {
+// preaggregate writes a pre-aggregated hourly rollup of a date, if it is due. Queries do not need
+// it, so a date that does not fit into memory or into the directory is skipped.
+func (r *runner) preaggregate(ctx context.Context, d *table.Date) error {
 	if !r.Policy.sumsDue(d, r.now) || !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) || r.DryRun && r.Policy.due(d, r.now) != "" {
 		return nil
 	}
@@ -357,8 +354,8 @@ func (r *runner) lookForSums(ctx context.Context, d *table.Date) error {
 		return err
 	}
 	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
-		// Rows that could not be added up lose nothing by it, so nobody is notified of them.
-		file, _, err := roll(ctx, into{put: r.m.AddPreaggregated, named: true, until: methodspan.Until(r.now), most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
+		// The overflow is not reported, because the rows stay stored.
+		file, _, err := roll(ctx, rollupTarget{put: r.m.AddPreaggregated, named: true, until: methodspan.Until(r.now), most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})
 	if errors.Is(err, errTooMany) {
@@ -367,7 +364,7 @@ func (r *runner) lookForSums(ctx context.Context, d *table.Date) error {
 	return err
 }
 
-// tooLarge reports whether files of a date are more than can be fetched at once.
+// tooLarge returns an error if the files of a date cannot be fetched at once.
 func (r *runner) tooLarge(date string, files []parquet.File) error {
 	if r.fetchable(files) {
 		return nil
@@ -389,15 +386,15 @@ func mostOfOneLevel(files []parquet.File) []parquet.File {
 	return most
 }
 
-// merge makes one file of several of one level. It adds no rows: each keeps its place in its
-// queue item, by which a repeat is recognised.
+// merge replaces several files of one level by one with the same rows. Rows keep their item and
+// place in it, by which repeats are recognised.
 func (r *runner) merge(ctx context.Context, d *table.Date, files []parquet.File) error {
 	return r.replace(ctx, d, Merge, files, func(files []parquet.File) (parquet.File, error) {
 		return r.m.Merge(ctx, d.Date, files, output(files, haveNoIDs(files)))
 	})
 }
 
-// replace takes one step that puts one file in the place of several.
+// replace takes a step that replaces several files by one.
 func (r *runner) replace(ctx context.Context, d *table.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) error {
 	file, err := r.step(ctx, d, action, files, do)
 	if err != nil || r.DryRun {
@@ -417,7 +414,7 @@ func (r *runner) replace(ctx context.Context, d *table.Date, action Action, file
 	return nil
 }
 
-// step takes one step: do makes one file of several.
+// step takes one step: do writes one file from several.
 func (r *runner) step(ctx context.Context, d *table.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) (file parquet.File, err error) {
 	if err := ctx.Err(); err != nil {
 		return file, err

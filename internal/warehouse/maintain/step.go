@@ -9,28 +9,28 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Action is what a step does.
+// Action is the kind of a step.
 type Action string
 
 const (
 	Expire  Action = "expire"    // drop a date that is older than the policy keeps
 	Shed    Action = "shed"      // drop a date because the disk is full
-	Hour    Action = "roll_hour" // add up by hour
+	Hour    Action = "roll_hour" // roll up by hour
 	Minute  Action = "roll_minute"
 	DropIDs Action = "drop_ids"
 	Merge   Action = "merge"
-	Sum     Action = "sum_hours" // keep hourly rollups of the rows
-	NoSums  Action = "drop_sums" // drop these because the disk is full
+	Sum     Action = "sum_hours" // write a pre-aggregated hourly rollup
+	NoSums  Action = "drop_sums" // drop pre-aggregated rollups because the disk is full
 	Delete  Action = "delete_service"
 	Relabel Action = "relabel_service"
 	Damaged Action = "drop_damaged"
-	Mend    Action = "drop_impossible" // numbers, not rows
+	Mend    Action = "drop_impossible" // remove impossible numbers from rows
 )
 
-// Actions lists all of them.
+// Actions lists all actions.
 var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, NoSums, Delete, Relabel, Damaged, Mend}
 
-// Step is one commit: what it took out, or added up, and what it put in.
+// Step is one commit: the files that it replaced or rolled up, and the file that it wrote.
 type Step struct {
 	Action   Action  `json:"action"`
 	Date     string  `json:"date"`
@@ -46,7 +46,7 @@ func newStep(action Action, date string, files []parquet.File) Step {
 	return Step{Action: action, Date: date, Files: len(files), Rows: rowsOf(files), Bytes: sizeOf(files)}
 }
 
-// age tells how long ago a date ended.
+// age returns the time since the end of a date, 0 if date is invalid.
 func age(date string, now time.Time) time.Duration {
 	start, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -62,20 +62,20 @@ func filter(files []parquet.File, keep func(parquet.File) bool) []parquet.File {
 	return slices.DeleteFunc(slices.Clone(files), func(f parquet.File) bool { return !keep(f) })
 }
 
-// finer lists the files that are not of a level yet.
+// finer returns the files of a finer level than level.
 func finer(files []parquet.File, level string) []parquet.File {
 	return filter(files, func(f parquet.File) bool { return levels[f.Level] < levels[level] })
 }
 
-// notCoarser lists the files that can be added up to a level.
+// notCoarser returns the files that can be rolled up to level.
 func notCoarser(files []parquet.File, level string) []parquet.File {
 	return filter(files, func(f parquet.File) bool { return levels[f.Level] <= levels[level] })
 }
 
 func rawFiles(files []parquet.File) []parquet.File { return finer(files, methodspan.LevelMinute) }
 
-// due tells what is to be done to a date next, "" if nothing. Dropping is decided
-// for all dates together, and rollups are made when nothing is due to any.
+// due returns the next action for a date, "" for none. It does not decide about dropping dates and
+// about pre-aggregated rollups.
 func (p *Policy) due(d *table.Date, now time.Time) Action {
 	old := age(d.Date, now)
 	settled := now.Sub(d.LastCommitted) >= quiet
@@ -92,9 +92,9 @@ func (p *Policy) due(d *table.Date, now time.Time) Action {
 	return ""
 }
 
-// sumsDue reports whether sums are to be kept next to a date: it is over and quiet, and so many of
-// its rows are in no sums that adding it up is worth it. A few late rows are not: all others
-// would be added up again with them.
+// sumsDue reports whether a pre-aggregated rollup of a date is due: the day is closed, nothing was
+// written to it for the quiet time, and at least SumRows rows and an eighth of all rows are in no
+// rollup. For fewer late rows it is not worth aggregating all rows again.
 func (p *Policy) sumsDue(d *table.Date, now time.Time) bool {
 	if p.SumRows == 0 || age(d.Date, now) < 0 || now.Sub(d.LastCommitted) < quiet {
 		return false
@@ -110,13 +110,13 @@ func withIDs(files []parquet.File) []parquet.File {
 	return filter(rawFiles(files), func(f parquet.File) bool { return !f.NoIDs })
 }
 
-// small lists the files that are worth merging.
+// small returns the raw files that are worth merging.
 func small(files []parquet.File) []parquet.File {
 	return filter(rawFiles(files), func(f parquet.File) bool { return f.Rows < smallRows })
 }
 
-// expired reports whether the policy keeps a date no longer. Where rows are to be rolled
-// up, those that could not be go with the sums of their age.
+// expired reports whether a date is older than the policy keeps. If the policy rolls up, raw rows
+// that were not rolled up expire at the age of rollups.
 func (p *Policy) expired(d *table.Date, now time.Time) bool {
 	old := age(d.Date, now)
 	raw := len(rawFiles(d.Files))
