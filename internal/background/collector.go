@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/config"
 )
 
-// Collector is a collector with the default configuration and example prices. It keeps every
-// record: minutes are to show what a service shows in a day.
+// Collector is a collector with the default configuration and example prices. Its limits are high
+// enough to keep every record, so that minutes show as much as a day of a normal service.
 type Collector struct {
 	Binary    string
 	Dir       string // for its configuration, prices and state
@@ -30,7 +30,8 @@ type Collector struct {
 
 const startPatience = 60 * time.Second
 
-// Start starts it and waits until it is ready. If that fails nothing runs.
+// Start starts the collector and waits until it is ready. If it returns an error, nothing is
+// running.
 func (c Collector) Start(ctx context.Context) (*Process, error) {
 	configuration, prices := filepath.Join(c.Dir, "collector.yaml"), filepath.Join(c.Dir, "prices.yaml")
 	if err := errors.Join(

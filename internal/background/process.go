@@ -1,6 +1,6 @@
-// Package background runs corehour's own programs behind a command: a collector, and what a demo
-// needs. Their output goes to log files, none outlives the command, and none sees settings that
-// the user made for other services. It does not run programs of the user.
+// Package background runs corehour's own programs in the background of a command: a collector, and
+// the programs of a demo. Their output goes to log files, they end with the command, and they do
+// not get the OTEL_ and COREHOUR_ settings of the user. It does not run programs of the user.
 package background
 
 import (
@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// Process is a program that runs in the background, its output in a log file.
+// Process is a program that runs in the background and writes its output to a log file.
 type Process struct {
 	Name string
 	Log  string
-	// MayFind: exit code 1 is no failure, as of `corehour regress`, which found a regression.
+	// MayFind accepts exit code 1, with which `corehour regress` reports a regression.
 	MayFind bool
 
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the process has ended
 }
 
-// lastLines of a log are shown.
+// lastLines is how many lines of a log an error contains.
 const lastLines = 8
 
 // Binary returns the path of one of our programs, or an error if it is not in the directory.
 func Binary(dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%s is not in %s: build it with `make build`, or say where it is with --bin", name, dir)
+		return "", fmt.Errorf("%s is not in %s: build it with `make build`, or set its directory with --bin", name, dir)
 	}
 	return path, nil
 }
@@ -51,13 +51,13 @@ func Start(name, log string, env []string, binary string, args ...string) (*Proc
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // its state says more
+		_ = p.cmd.Wait() // ProcessState has the details
 		close(p.done)
 	}()
 	return p, nil
 }
 
-// Environment is that of this process without settings of the user's own services.
+// Environment returns the environment of this process without OTEL_ and COREHOUR_ variables.
 func Environment() []string { return cleanEnvironment(os.Environ()) }
 
 func cleanEnvironment(env []string) []string {
@@ -80,8 +80,8 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Ended is an error once the process has ended, whatever its exit code: none of
-// them is to end before it is asked to.
+// Ended returns an error if the process has ended, whatever its exit code: no process ends before
+// it is stopped.
 func (p *Process) Ended() error {
 	if p.Running() {
 		return nil
@@ -89,7 +89,7 @@ func (p *Process) Ended() error {
 	return p.fault("ended by itself")
 }
 
-// Stop asks processes to end and waits; one that does not listen is killed.
+// Stop asks processes to end and waits for them. It kills those that run longer than patience.
 func Stop(patience time.Duration, processes ...*Process) error {
 	for _, p := range processes {
 		terminate(p.cmd)
@@ -113,8 +113,8 @@ func Stop(patience time.Duration, processes ...*Process) error {
 	return errors.Join(faults...)
 }
 
-// fault says why the process did what it should not have: the error that it ended with, or else the
-// last lines of its log.
+// fault returns an error with the message that the process ended with, or else the last lines of
+// its log.
 func (p *Process) fault(what string) error {
 	data, err := os.ReadFile(p.Log)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package capture reads an OTLP request that was captured, and reports what the receiver finds
-// wrong with it and which rows it becomes.
+// Package capture reads a captured OTLP request, and reports the receiver's findings and the rows
+// that the request becomes.
 //
-// Its invariant: it reads the form that a client sent, protobuf or JSON, packed or not, and holds no more of
-// it than a bound.
+// Its invariant: it reads protobuf and JSON, compressed with gzip or not, and never holds more than
+// maxBytes of a request.
 //
-// It has no rules of its own for what is wrong: those of the receiver method_spans count.
+// It has no validation rules of its own; it uses those of the receiver method_spans.
 package capture
 
 import (
@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// maxBytes is how large a request may be, in bytes, packed or not.
+// maxBytes bounds a request in bytes, before and after decompression.
 const maxBytes = 64 << 20
 
 // Read reads a request.
@@ -47,8 +47,7 @@ func readAtMost(from io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// parse tells JSON from protobuf by the whole of it: a protobuf message may begin
-// like JSON.
+// parse decides by the whole of data whether it is JSON: a protobuf message can begin like JSON.
 func parse(data []byte) (td ptrace.Traces, err error) {
 	if text := bytes.TrimSpace(data); bytes.HasPrefix(text, []byte("{")) && json.Valid(text) {
 		td, err = (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)

@@ -13,14 +13,14 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Report is what the receiver makes of a request.
+// Report contains the receiver's findings for a request and the rows that it becomes.
 type Report struct {
 	Spans    int                   `json:"spans"`
 	Findings []methodspans.Finding `json:"findings"`
 	Stored   []StoredRows          `json:"stored"`
 }
 
-// StoredRows are the rows of one kind and basis that a request becomes.
+// StoredRows counts the rows of one kind and weight basis.
 type StoredRows struct {
 	Kind        string  `json:"kind"`
 	WeightBasis string  `json:"weight_basis"`
@@ -42,7 +42,7 @@ func Lint(td ptrace.Traces) (*Report, error) {
 	return r, nil
 }
 
-// storedAs adds up the rows that spans become, after the receiver.
+// storedAs counts the rows that the spans become, by kind and weight basis.
 func storedAs(td ptrace.Traces) []StoredRows {
 	stored := []StoredRows{}
 	items, _ := methodspan.NewConverter().Items(td)
@@ -64,7 +64,7 @@ func storedAs(td ptrace.Traces) []StoredRows {
 	return stored
 }
 
-// Text is the report for people.
+// Text returns the report as text.
 func (r *Report) Text() string {
 	var text strings.Builder
 	for _, f := range r.Findings {

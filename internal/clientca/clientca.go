@@ -1,7 +1,8 @@
-// Package clientca refuses a server that should ask clients for certificates and would not.
+// Package clientca rejects a TLS configuration that is meant to ask clients for certificates and
+// would not.
 //
-// A file of authorities that is named by an environment variable which is not set is an empty
-// name, and with an empty name TLS asks nobody for a certificate.
+// If the environment variable that names the file of authorities is not set, the name is empty, and
+// with an empty name TLS asks no client for a certificate.
 package clientca
 
 import (
@@ -11,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/config/configtls"
 )
 
-// Check reports that authorities are to be read again when they change, but not from where.
+// Check returns an error if the authorities are to be reloaded but their file is not named.
 func Check(tls configoptional.Optional[configtls.ServerConfig]) error {
 	if !tls.HasValue() {
 		return nil

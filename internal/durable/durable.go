@@ -1,8 +1,7 @@
-// Package durable writes small files so that they outlive a loss of power: whoever
-// reads one finds the old contents or the new, whole.
+// Package durable writes small files that survive a power loss: readers find the complete old
+// contents or the complete new ones.
 //
-// It keeps no files of its own, and knows nothing of faults: packages that test
-// theirs step by step bring a File of their own.
+// It injects no faults: packages that test theirs step by step pass a File of their own.
 package durable
 
 import (
@@ -13,14 +12,13 @@ import (
 	"runtime"
 )
 
-// File is one that was just created.
+// File is a file that was just created.
 type File interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// Write makes data the contents of a file and closes it. The file's name is not
-// durable yet.
+// Write writes data to f, syncs it and closes it. The name of the file is not durable yet.
 func Write(f File, data []byte) error {
 	_, err := f.Write(data)
 	if err == nil {
@@ -29,8 +27,8 @@ func Write(f File, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Replace makes data the contents of the file at path, in one step. One process at a
-// time may replace a file: what a crash leaves next to it is of one name.
+// Replace replaces the contents of the file at path in one step. Only one process at a time can
+// replace a file: the temporary file has a fixed name.
 func Replace(path string, data []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
@@ -39,7 +37,7 @@ func Replace(path string, data []byte, mode os.FileMode) error {
 	return replace(path, f, data)
 }
 
-// ReplaceShared is Replace for a file that several processes may replace at once.
+// ReplaceShared is Replace for a file that several processes can replace at once.
 func ReplaceShared(path string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -62,7 +60,8 @@ func replace(path string, f *os.File, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// SyncDir makes the names in a directory durable. Windows can't do that, nor needs it.
+// SyncDir makes the names in a directory durable. It does nothing on Windows, which neither
+// supports nor needs it.
 func SyncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -31,7 +31,7 @@ func TestReplace(t *testing.T) {
 		if err := replace(filepath.Join(dir, "none", "x"), nil, 0o600); !errors.Is(err, os.ErrNotExist) {
 			t.Error(name, err)
 		}
-		// What can't take the place leaves what is there as it is, and nothing else.
+		// A failed replacement keeps the existing file and leaves no other behind.
 		if err := os.MkdirAll(filepath.Join(dir, "taken", "x"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +44,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Several that replace a file at once leave the text of one of them, whole.
-func TestReplaceSharedAtOnce(t *testing.T) {
+// Concurrent replacements leave the complete contents of one of them.
+func TestReplaceShared_Concurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -62,7 +62,7 @@ func TestReplaceSharedAtOnce(t *testing.T) {
 	}
 }
 
-// steps is a file one of whose steps fails.
+// steps is a file that fails at one of its steps.
 type steps struct {
 	fail string
 	done []string
@@ -80,8 +80,8 @@ func (s *steps) Write(p []byte) (int, error) { return len(p), s.step("write") }
 func (s *steps) Sync() error                 { return s.step("sync") }
 func (s *steps) Close() error                { return s.step("close") }
 
-// A file is closed whatever fails, and never said to be durable when it may not be.
-func TestWriteFailsAtAnyStep(t *testing.T) {
+// Write closes the file and returns an error whichever step fails.
+func TestWrite_StepFails(t *testing.T) {
 	for fail, want := range map[string][]string{
 		"": {"write", "sync", "close"}, "write": {"write", "close"}, "sync": {"write", "sync", "close"}, "close": {"write", "sync", "close"},
 	} {

@@ -35,7 +35,7 @@ func (m *Mirror) acquire(ctx context.Context) error {
 		return err
 	}
 	m.held = true
-	return m.count()
+	return m.updateLocalStats()
 }
 
 func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
@@ -61,13 +61,13 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	if err != nil {
 		return err
 	}
-	if err := m.mayHave(found, tree, head, now); err != nil {
+	if err := m.checkOwnership(found, tree, head, now); err != nil {
 		return err
 	}
 	// Another has had the prefix since, and the directory has rows that are not in it,
 	// or may have some at any moment.
-	other := found != nil && head != nil && !m.asLeft(found, local(tree), head)
-	ahead := other && local(tree) > found.Generation
+	other := found != nil && head != nil && !m.isLastCommitOfOurs(found, localGeneration(tree), head)
+	ahead := other && localGeneration(tree) > found.Generation
 	if ahead {
 		if err := m.notImported(ctx, found, head); err != nil {
 			return err
@@ -102,21 +102,21 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	if err := next.write(m.opts.Directory); err != nil {
 		return err
 	}
-	if theirs.Generation > local(tree) && !apart {
+	if theirs.Generation > localGeneration(tree) && !apart {
 		if err := m.replaceState(theirs, head); err != nil {
 			return err
 		}
 	}
 	m.marker = next
 	m.handed = addTakeover(head, theirs.Sequence, next.Owner)
-	m.agree(theirs)
+	m.recordCommitted(theirs)
 	// What the newest commit does not lead to was needed when it was made, at the
 	// latest.
 	since := time.Now()
 	if head != nil {
 		since = since.Add(-max(0, now.Sub(head.at)))
 	}
-	m.sort(objects, theirs, since)
+	m.classifyObjects(objects, theirs, since)
 	return m.commitOurs(ctx, head, theirs)
 }
 
@@ -144,8 +144,8 @@ func (m *Mirror) replaceState(theirs *table.Tree, head *bucketCommit) error {
 	return table.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum)
 }
 
-// sort tells objects that the newest commit leads to from those that nobody needs since then.
-func (m *Mirror) sort(objects []listed, newest *table.Tree, since time.Time) {
+// classifyObjects tells objects that the newest commit leads to from those that nobody needs since then.
+func (m *Mirror) classifyObjects(objects []listed, newest *table.Tree, since time.Time) {
 	clear(m.known)
 	clear(m.doomed)
 	named := map[string]string{} // their checksums
@@ -155,7 +155,7 @@ func (m *Mirror) sort(objects []listed, newest *table.Tree, since time.Time) {
 	for _, o := range objects {
 		if sum, ok := named[o.path]; ok {
 			m.known[o.path] = sum
-		} else if ours(o.path) {
+		} else if isMirrorObject(o.path) {
 			m.doomed[o.path] = since
 		}
 	}
@@ -181,9 +181,9 @@ func (m *Mirror) commitOurs(ctx context.Context, head *bucketCommit, theirs *tab
 	return nil
 }
 
-// mayHave tells why the prefix is not for this directory to have.
-func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, now time.Time) error {
-	here := local(tree)
+// checkOwnership tells why the prefix is not for this directory to have.
+func (m *Mirror) checkOwnership(found *marker, tree *table.Tree, head *bucketCommit, now time.Time) error {
+	here := localGeneration(tree)
 	switch {
 	case head == nil && found != nil && found.Number > 1:
 		return warehouse.Damaged("open", m.store.Address(), fmt.Errorf("the prefix has no commit, but %q was uploaded to it up to number %d", m.opts.Directory, found.Number))
@@ -191,10 +191,10 @@ func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, no
 		return nil
 	case found == nil && tree != nil && head.Manifest != "":
 		return m.refuse(errors.New("both the prefix and the directory hold rows already"), "name an empty `path`, or a `prefix` that is not in use")
-	case found != nil && m.asLeft(found, here, head):
+	case found != nil && m.isLastCommitOfOurs(found, here, head):
 		return nil
 	case found != nil && here > found.Generation && m.writer == nil:
-		return m.gone(head)
+		return m.unuploadedRowsError(head)
 	}
 	after := cmp.Or(m.opts.Abandoned, head.Lease)
 	if head.Scratch {
@@ -213,13 +213,13 @@ func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, no
 	return nil
 }
 
-// asLeft reports whether the newest commit is one of this directory, which has all of it.
-func (m *Mirror) asLeft(found *marker, here int64, head *bucketCommit) bool {
+// isLastCommitOfOurs reports whether the newest commit is one of this directory, which has all of it.
+func (m *Mirror) isLastCommitOfOurs(found *marker, here int64, head *bucketCommit) bool {
 	return head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && here >= head.Generation
 }
 
-// local is the generation of the directory.
-func local(tree *table.Tree) int64 {
+// localGeneration is the generation of the directory.
+func localGeneration(tree *table.Tree) int64 {
 	if tree == nil {
 		return 0
 	}
@@ -230,8 +230,8 @@ func (m *Mirror) refuse(err error, hint string) error {
 	return &warehouse.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
 }
 
-// gone is the error of rows for which there is no place in the prefix any more.
-func (m *Mirror) gone(head *bucketCommit) error {
+// unuploadedRowsError is the error of rows for which there is no place in the prefix any more.
+func (m *Mirror) unuploadedRowsError(head *bucketCommit) error {
 	return m.refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
 		"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
 }
@@ -256,7 +256,7 @@ func (m *Mirror) rebase(dir string, theirs *table.Tree, found *marker, head *buc
 	}
 	// A commit of ours may have counted without our having noted it.
 	if err = w.Rebase(dir, theirs, max(found.Sequence, takenOverAt(head, found.Owner))); errors.Is(err, table.ErrApart) {
-		return errors.Join(m.gone(head), err)
+		return errors.Join(m.unuploadedRowsError(head), err)
 	}
 	return err
 }
@@ -298,7 +298,7 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 // manifests fetches those that a directory does not have.
 func (s *Store) manifests(ctx context.Context, dir string) func([]table.Object) error {
 	return func(objects []table.Object) error {
-		return each(len(objects), func(i int) error {
+		return parallelDo(len(objects), func(i int) error {
 			o := objects[i]
 			to := filepath.Join(dir, filepath.FromSlash(o.Path))
 			if data, err := os.ReadFile(to); err == nil && parquet.Checksum(data) == o.Checksum {
@@ -312,8 +312,8 @@ func (s *Store) manifests(ctx context.Context, dir string) func([]table.Object) 
 // parallel is how many requests are under way at a time.
 const parallel = 8
 
-// each does something n times, some at once, and stops at the first error.
-func each(n int, do func(i int) error) error {
+// parallelDo does something n times, some at once, and stops at the first error.
+func parallelDo(n int, do func(i int) error) error {
 	errs := make([]error, min(n, parallel))
 	var next atomic.Int64
 	var failed atomic.Bool

@@ -33,7 +33,7 @@ func row(item string, n int) methodspan.Item {
 	return it
 }
 
-func TestRoundTripInADirectory(t *testing.T) {
+func TestWriter_RoundTrip(t *testing.T) {
 	address := "file://" + t.TempDir()
 	dir := t.TempDir()
 	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host-1", Directory: dir, Interval: time.Hour}, table.Options{})
@@ -58,7 +58,7 @@ func TestRoundTripInADirectory(t *testing.T) {
 }
 
 // What a newer program has committed is refused for good, and not called damaged.
-func TestNewerCommit(t *testing.T) {
+func TestReadCommit_NewerVersion(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
 	w, err := NewWriter(t.Context(), o, table.Options{})

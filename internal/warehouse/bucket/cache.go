@@ -80,7 +80,7 @@ func (c *Cache) Close() error {
 		err := errors.Join(c.use.lock.Close(), os.RemoveAll(c.use.path))
 		c.use = nil
 		// Commands that ran side by side may have brought more than one alone.
-		return errors.Join(err, c.room(c.max))
+		return errors.Join(err, c.makeRoom(c.max))
 	})
 }
 
@@ -99,8 +99,8 @@ func (w *wantedFile) name() string {
 	return digest(fmt.Sprintf("%s\n%s\n%s\n%d", w.store.Address(), w.object.Path, w.object.Checksum, w.object.Bytes)) + ".parquet"
 }
 
-// hold has the files in the command's own directory and tells their paths.
-func (c *Cache) hold(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
+// fetchHeld has the files in the command's own directory and tells their paths.
+func (c *Cache) fetchHeld(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
 	held := c.held
 	held.files += len(want)
 	for _, w := range want {
@@ -110,15 +110,15 @@ func (c *Cache) hold(ctx context.Context, want []wantedFile, tell io.Writer) ([]
 		return nil, &warehouse.Error{Op: "fetch", Path: want[0].store.location.String(), Kind: warehouse.ErrFull,
 			Hint: fmt.Sprintf("%d files with %d bytes are needed, and the cache is limited to %d: ask for fewer days or allow more with --cache-size", held.files, held.bytes, c.max)}
 	}
-	paths, err := c.bring(ctx, want, tell)
+	paths, err := c.fetch(ctx, want, tell)
 	if err == nil {
 		c.held = held
 	}
 	return paths, err
 }
 
-// expect tells where sums will be once they are brought.
-func (c *Cache) expect(w wantedFile) string {
+// plannedPath tells where sums will be once they are brought.
+func (c *Cache) plannedPath(w wantedFile) string {
 	path := filepath.Join(c.use.path, w.name())
 	c.rollups[path] = w
 	return path
@@ -139,7 +139,7 @@ func (c *Cache) Bring(ctx context.Context, sums []table.Sums, tell io.Writer) (h
 		}
 	}
 	bring := func(from, to int) error {
-		if _, err := c.hold(ctx, want[from:to], tell); err != nil {
+		if _, err := c.fetchHeld(ctx, want[from:to], tell); err != nil {
 			return err
 		}
 		for _, path := range paths[from:to] {
@@ -167,9 +167,9 @@ func (c *Cache) Bring(ctx context.Context, sums []table.Sums, tell io.Writer) (h
 	return here, err
 }
 
-// bring links the files that are here and fetches the others, and those that have changed since
+// fetch links the files that are here and fetches the others, and those that have changed since
 // they were fetched.
-func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
+func (c *Cache) fetch(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
 	paths := make([]string, len(want))
 	var linked, missing []int
 	var bytes int64
@@ -188,7 +188,7 @@ func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([
 			missing = append(missing, i)
 			bytes += want[i].object.Bytes
 		}
-		return c.room(c.max - bytes)
+		return c.makeRoom(c.max - bytes)
 	})
 	if err != nil {
 		return paths, err
@@ -207,7 +207,7 @@ func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([
 	fmt.Fprintf(tell, "fetching %d files, %s; %d are here already\n", len(missing), megabytes(bytes), len(want)-len(missing))
 	said := progress{tell: tell, all: bytes, next: now.Add(sayEvery)}
 	damage := make([]error, len(missing)) // all of it is named
-	err = each(len(missing), func(n int) error {
+	err = parallelDo(len(missing), func(n int) error {
 		w, path := want[missing[n]], paths[missing[n]]
 		if err := w.store.download(ctx, w.object, path); errors.Is(err, warehouse.ErrCorrupt) {
 			damage[n] = err
@@ -250,9 +250,9 @@ func (c *Cache) changed(ctx context.Context, want []wantedFile, paths []string, 
 	return changed, nil
 }
 
-// room removes files that were not used for the longest time until at most max
+// makeRoom removes files that were not used for the longest time until at most max
 // bytes are left. Those of running commands stay on the disk until these end.
-func (c *Cache) room(max int64) error {
+func (c *Cache) makeRoom(max int64) error {
 	entries, err := os.ReadDir(filepath.Join(c.root, "objects"))
 	if err != nil {
 		return err

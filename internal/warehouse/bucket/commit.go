@@ -19,7 +19,7 @@ const (
 	manifestDir  = "_manifest/"
 	commitSchema = 1
 	// lookAgain is how often a list that is overtaken is made again.
-	lookAgain = 10
+	maxListRetries = 10
 )
 
 // bucketCommit says which generation counts from now on. It also says that its owner is
@@ -59,7 +59,7 @@ func commitNumber(p string) (int64, bool) {
 
 // head is the commit that counts, nil if there is none.
 func (s *Store) head(ctx context.Context) (*bucketCommit, error) {
-	for range lookAgain {
+	for range maxListRetries {
 		objects, err := s.list(ctx, commitDir)
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (s *Store) head(ctx context.Context) (*bucketCommit, error) {
 			return nil, nil
 		}
 		c, err := s.readCommit(ctx, newest)
-		if errors.Is(err, errAbsent) {
+		if errors.Is(err, errNotFound) {
 			continue // newer ones came and this one's time was over
 		}
 		if err != nil {

@@ -24,20 +24,20 @@ var errReplaced = errors.New("it was removed or replaced while it was in use")
 // errExists means that an object of this name is there already.
 var errExists = errors.New("there is such an object already")
 
-// errAbsent means that there is no such object.
-var errAbsent = errors.New("there is no such object")
+// errNotFound means that there is no such object.
+var errNotFound = errors.New("there is no such object")
 
 // fail types an error of a request. Path is the address of the object.
 func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 	e := &warehouse.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should"}
-	hint, lasts := b.refusal(err)
+	hint, lasting := b.refusal(err)
 	switch cause := b.unidentified(ctx); {
 	case cause != nil:
 		e.Err, e.Hint = cause, noCredentials
-		if !passing(cause) {
+		if !isTemporary(cause) {
 			e.Kind = ErrRefused
 		}
-	case lasts:
+	case lasting:
 		e.Kind, e.Hint = ErrRefused, hint
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Hint = "the store took too long: check that it can be reached from here, at the address and its `endpoint`"
@@ -55,6 +55,6 @@ func (b *Bucket) show(key string) string {
 // permanent reports whether trying again is of no use until somebody does something. An object
 // that is gone may be one that a newer commit has replaced.
 func permanent(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, warehouse.ErrCorrupt) && !errors.Is(err, errAbsent) ||
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, warehouse.ErrCorrupt) && !errors.Is(err, errNotFound) ||
 		errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrLocked)
 }

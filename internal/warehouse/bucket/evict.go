@@ -35,8 +35,8 @@ func (p *pins) pin(paths []string, n int) {
 	}
 }
 
-// unless runs do if nobody reads the file.
-func (p *pins) unless(path string, do func() error) error {
+// ifUnpinned runs do if nobody reads the file.
+func (p *pins) ifUnpinned(path string, do func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count[path] > 0 {
@@ -82,7 +82,7 @@ func (m *Mirror) evict(tree *table.Tree) error {
 		if total <= m.opts.LocalBytes && (!known || free >= 2*m.opts.MinFree) {
 			break
 		}
-		err := m.pins.unless(f.path, func() error {
+		err := m.pins.ifUnpinned(f.path, func() error {
 			err := os.Remove(f.path)
 			if err == nil {
 				total -= f.bytes
@@ -122,7 +122,7 @@ func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), 
 	}
 	m.pins.pin(paths, 1)
 	done = sync.OnceFunc(func() { m.pins.pin(paths, -1) })
-	err = each(len(files), func(i int) error {
+	err = parallelDo(len(files), func(i int) error {
 		f := files[i]
 		if _, err := os.Stat(f.Path); err == nil {
 			return nil

@@ -14,7 +14,7 @@ import (
 
 // A start that ended after it had noted what the prefix has, and before the directory
 // had it: what is written then would be taken for newer than that.
-func TestNoWritesToADirectoryThatIsBehindItsMarker(t *testing.T) {
+func TestNewMirror_DirectoryBehindMarker(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}
 	open := func(inject Injector) (*Writer, error) {
@@ -45,7 +45,7 @@ func TestNoWritesToADirectoryThatIsBehindItsMarker(t *testing.T) {
 }
 
 // A commit that leads to two files of one name would make the prefix unreadable.
-func TestOneNameIsOneFile(t *testing.T) {
+func TestMirror_DuplicateObjectName(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestOneNameIsOneFile(t *testing.T) {
 
 // A collector was stopped after a commit and before it had noted it. Others had its prefix
 // since, and they know which of its rows the commit has: those written later go on top.
-func TestCommitThatWasNotNotedBeforeAnotherCame(t *testing.T) {
+func TestMirror_UnrecordedCommitBeforeTakeover(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}
 	b, err := Open(t.Context(), address)

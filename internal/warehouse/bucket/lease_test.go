@@ -29,7 +29,7 @@ func age(t *testing.T, root string, by time.Duration) {
 }
 
 // A killed owner keeps the prefix for the lease that its last commit names.
-func TestLease(t *testing.T) {
+func TestLease_KilledOwner(t *testing.T) {
 	for _, c := range []struct {
 		age  time.Duration
 		left string
@@ -62,8 +62,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestHeartbeatOfAnIdleOwner: it is made at the next interval, not at the one after.
-func TestHeartbeatOfAnIdleOwner(t *testing.T) {
+// TestHeartbeat_IdleOwner: it is made at the next interval, not at the one after.
+func TestHeartbeat_IdleOwner(t *testing.T) {
 	w, err := NewWriter(t.Context(), Options{Address: "file://" + t.TempDir(), Prefix: "host-1", Directory: t.TempDir()}, table.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Push(t.Context()))
@@ -74,10 +74,10 @@ func TestHeartbeatOfAnIdleOwner(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// TestLongUploadKeepsTheLease: so much time passes while files are uploaded that leases
+// TestLease_LongUpload: so much time passes while files are uploaded that leases
 // end, and another collector asks for the prefix. The first one ends at every
 // request, before or after it took effect.
-func TestLongUploadKeepsTheLease(t *testing.T) {
+func TestLease_LongUpload(t *testing.T) {
 	scene := func(at int64, after bool) (requests int64) {
 		what := fmt.Sprintf("request %d, after it %v", at, after)
 		root := t.TempDir()

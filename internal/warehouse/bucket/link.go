@@ -16,7 +16,7 @@ import (
 // processes may both find nothing.)
 func link(ctx context.Context, path string, from io.Reader) error {
 	dir := filepath.Dir(path)
-	tmp, err := temporary(dir, ".*.tmp", func(f *os.File) error {
+	tmp, err := writeTemporary(dir, ".*.tmp", func(f *os.File) error {
 		if _, err := io.Copy(f, from); err != nil {
 			return err
 		}
@@ -38,9 +38,9 @@ func link(ctx context.Context, path string, from io.Reader) error {
 	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)))
 }
 
-// temporary makes a file in a directory, whose contents are on disk when it returns. The caller
+// writeTemporary makes a file in a directory, whose contents are on disk when it returns. The caller
 // gives it another name or removes it.
-func temporary(dir, pattern string, write func(*os.File) error) (name string, err error) {
+func writeTemporary(dir, pattern string, write func(*os.File) error) (name string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// leftFor is how long a prefix that was not given back must be silent before
+// abandonedAfter is how long a prefix that was not given back must be silent before
 // maintenance by a command takes it: its collector may yet come back with rows that
 // only its own directory has. One whose directory was scratch can't, see mayHave.
-const leftFor = 24 * time.Hour
+const abandonedAfter = 24 * time.Hour
 
 // Maintain takes a prefix as a collector would, to a new directory below scratch,
 // uploads what do makes of it and gives the prefix back. It fails with an error of
@@ -24,7 +24,7 @@ func Maintain(ctx context.Context, b *Bucket, name, scratch string, localBytes i
 	defer directory.remove()
 	root := filepath.Join(directory.path, "warehouse")
 	m, err := NewMirror(ctx, b, Options{
-		Address: b.String(), Prefix: name, Directory: root, LocalBytes: localBytes, Abandoned: leftFor, CloseWithin: patience, Scratch: true,
+		Address: b.String(), Prefix: name, Directory: root, LocalBytes: localBytes, Abandoned: abandonedAfter, CloseWithin: patience, Scratch: true,
 	})
 	if err != nil {
 		return err

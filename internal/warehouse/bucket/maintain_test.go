@@ -27,7 +27,7 @@ func silentFor(t *testing.T, prefix string, age time.Duration) {
 
 // Of a collector that was killed, rows may come back for a day; of maintenance that was
 // killed nothing can, so the next one waits for minutes only.
-func TestMaintenanceAfterAKill(t *testing.T) {
+func TestMaintain_AfterKill(t *testing.T) {
 	bucket := t.TempDir()
 	prefix := filepath.Join(bucket, "host")
 	b, err := Open(t.Context(), "file://"+bucket)
@@ -64,7 +64,7 @@ func TestMaintenanceAfterAKill(t *testing.T) {
 }
 
 // Somebody clears the cache while a command works in it.
-func TestScratchThatIsClearedKeepsTheBucket(t *testing.T) {
+func TestMaintain_ScratchCleared(t *testing.T) {
 	address := "file://" + t.TempDir()
 	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host", Directory: t.TempDir(), Interval: time.Hour}, table.Options{})
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestScratchThatIsClearedKeepsTheBucket(t *testing.T) {
 }
 
 // What killed commands have left on the disk goes, what is in use stays.
-func TestScratchOfKilledCommands(t *testing.T) {
+func TestScratch_OfKilledCommands(t *testing.T) {
 	b, err := Open(t.Context(), "file://"+t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()

@@ -169,7 +169,7 @@ func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*table.
 	}
 	err = m.acquire(ctx)
 	if err != nil && !permanent(err) && m.marker.Number > 0 && writer != nil {
-		m.early, err = err, m.whole(err)
+		m.early, err = err, m.checkComplete(err)
 	}
 	if err != nil {
 		lock.Close()
@@ -178,9 +178,9 @@ func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*table.
 	return m, nil
 }
 
-// whole is nil if the directory has all that its marker says, so that it may be written
+// checkComplete is nil if the directory has all that its marker says, so that it may be written
 // to before the store answers; else the cause stands why it does not.
-func (m *Mirror) whole(cause error) error {
+func (m *Mirror) checkComplete(cause error) error {
 	found, err := readMarker(m.opts.Directory)
 	if err != nil {
 		return err
@@ -189,11 +189,11 @@ func (m *Mirror) whole(cause error) error {
 	if err != nil {
 		return err
 	}
-	if local(tree) < found.Generation || found.Imported {
+	if localGeneration(tree) < found.Generation || found.Imported {
 		return cause
 	}
 	m.marker = *found
-	return m.count()
+	return m.updateLocalStats()
 }
 
 // Start begins to follow. failed is given what keeps uploads from succeeding, and nil

@@ -38,7 +38,7 @@ func onDisk(t *testing.T, directory string) (n int64) {
 
 // However often a collector starts while the store does not answer, its directory has
 // one bound, and it says how much is waiting and since when.
-func TestRestartsInAnOutage(t *testing.T) {
+func TestWriter_RestartsInOutage(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	const limit = 20_000
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
@@ -112,7 +112,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 }
 
 // What is written while an upload lasts is not in the bucket after it.
-func TestBehindAfterAWriteDuringAnUpload(t *testing.T) {
+func TestMirror_WriteDuringUpload(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestBehindAfterAWriteDuringAnUpload(t *testing.T) {
 }
 
 // What was uploaded makes room for what can't be, not only after an upload.
-func TestUploadedFilesMakeRoomInAnOutage(t *testing.T) {
+func TestMirror_EvictsInOutage(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestUploadedFilesMakeRoomInAnOutage(t *testing.T) {
 }
 
 // A write that finds no room says nothing of an earlier one before that is settled.
-func TestNoRoomWhileAWriteIsInDoubt(t *testing.T) {
+func TestWriter_FullWithUnknownOutcome(t *testing.T) {
 	address := "file://" + t.TempDir()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)

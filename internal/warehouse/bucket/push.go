@@ -39,7 +39,7 @@ func (m *Mirror) step(ctx context.Context, release bool) error {
 	m.lost.Store(nil) // who had it for a while is gone, or can't be asked
 	if err != nil && !errors.Is(err, errReplaced) {
 		// The directory has its bound all the same.
-		err = errors.Join(err, m.count())
+		err = errors.Join(err, m.updateLocalStats())
 	}
 	return err
 }
@@ -52,17 +52,17 @@ func (m *Mirror) tree() (*table.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if local(tree) < m.reached {
+	if localGeneration(tree) < m.reached {
 		return nil, &warehouse.Error{Op: "read", Path: m.opts.Directory, Kind: warehouse.ErrCorrupt,
-			Err:  fmt.Errorf("%w: it is of generation %d now and was of %d", errReplaced, local(tree), m.reached),
+			Err:  fmt.Errorf("%w: it is of generation %d now and was of %d", errReplaced, localGeneration(tree), m.reached),
 			Hint: fmt.Sprintf("start again: what %s holds is taken up then, %s after the last heartbeat; what was not uploaded is where the directory is", m.store.Address(), m.opts.lease())}
 	}
-	m.reached = local(tree)
+	m.reached = localGeneration(tree)
 	return tree, nil
 }
 
-// agree notes that a commit of ours leads to a tree, which the directory has.
-func (m *Mirror) agree(tree *table.Tree) {
+// recordCommitted notes that a commit of ours leads to a tree, which the directory has.
+func (m *Mirror) recordCommitted(tree *table.Tree) {
 	m.reached = max(m.reached, tree.Generation)
 	clear(m.committed)
 	for _, o := range tree.Objects {
@@ -84,7 +84,7 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 		tree = &table.Tree{}
 	}
 	if tree.Generation > m.marker.Generation || m.lacking {
-		m.lag(tree)
+		m.updateBehind(tree)
 		if tree, err = m.upload(ctx, tree); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 		}
 	}
 	if tree.Generation <= m.marker.Generation && !release && time.Since(m.last) < renew {
-		return errors.Join(m.tidy(ctx, tree), m.evict(tree))
+		return errors.Join(m.deleteExpiredObjects(ctx, tree), m.evict(tree))
 	}
 	c := m.commit(m.marker.Number+1, release)
 	if tree.Generation > 0 {
@@ -104,7 +104,7 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 		return err
 	}
 	// A newer one may have come while that lasted.
-	return errors.Join(m.tidy(ctx, tree), m.count())
+	return errors.Join(m.deleteExpiredObjects(ctx, tree), m.updateLocalStats())
 }
 
 // commit returns the next one.
@@ -130,7 +130,7 @@ func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 		m.known[commitPath(made.Number)] = ""
 		if c.tree != nil && made.Generation == c.Generation {
 			m.marker.Sequence, m.marker.Committed = c.tree.Sequence, c.tree.Committed
-			m.agree(c.tree)
+			m.recordCommitted(c.tree)
 		}
 		// Should this fail the next start finds a commit of the same session.
 		if err := m.marker.write(m.opts.Directory); err != nil {
@@ -165,7 +165,7 @@ func (m *Mirror) upload(ctx context.Context, tree *table.Tree) (*table.Tree, err
 			return tree, err
 		}
 		done := make([]bool, len(missing))
-		err = each(len(missing), func(i int) error {
+		err = parallelDo(len(missing), func(i int) error {
 			err := m.heartbeat(ctx)
 			if err == nil {
 				err = m.send(ctx, missing[i])
@@ -206,7 +206,7 @@ func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 			return nil, warehouse.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
 		case twice && other != o.Checksum:
 			return nil, warehouse.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
-		case !known && !twice && !m.nowhere(tree, i):
+		case !known && !twice && !m.missingEverywhere(tree, i):
 			missing = append(missing, o)
 		}
 		sums[o.Path] = o.Checksum
@@ -214,11 +214,11 @@ func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 	return missing, nil
 }
 
-// nowhere reports whether an object of a tree is neither in the bucket nor in the directory, and the
+// missingEverywhere reports whether an object of a tree is neither in the bucket nor in the directory, and the
 // bucket does without. Sums may never have been there: who does not know of these may have committed
 // without them, and readers form their own. Rows were there if the newest commit leads to them, and
 // somebody has removed them: readers of their date name them, other rows must not wait for them.
-func (m *Mirror) nowhere(tree *table.Tree, i int) bool {
+func (m *Mirror) missingEverywhere(tree *table.Tree, i int) bool {
 	if i >= len(tree.Objects) || i < len(tree.Files) && !m.committed[tree.Objects[i].Path] {
 		return false
 	}
@@ -230,7 +230,7 @@ func (m *Mirror) nowhere(tree *table.Tree, i int) bool {
 func (m *Mirror) warnOfGone(tree *table.Tree) {
 	var gone []string
 	for i, o := range tree.Objects[:len(tree.Files)] {
-		if _, known := m.known[o.Path]; !known && m.nowhere(tree, i) {
+		if _, known := m.known[o.Path]; !known && m.missingEverywhere(tree, i) {
 			gone = append(gone, o.Path)
 		}
 	}
@@ -251,8 +251,8 @@ func (m *Mirror) send(ctx context.Context, o table.Object) error {
 		return m.store.create(ctx, o.Path, info.Size(), func() (io.ReadCloser, error) { return os.Open(file) })
 	}
 	if err = create(); errors.Is(err, errExists) {
-		err = m.same(ctx, o, info.Size())
-		if errors.Is(err, errOther) {
+		err = m.compareObject(ctx, o, info.Size())
+		if errors.Is(err, errOtherContents) {
 			// Of an owner that was lost before it could commit, long ago.
 			if err = m.store.remove(ctx, o.Path); err == nil {
 				err = create()
@@ -266,11 +266,11 @@ func (m *Mirror) send(ctx context.Context, o table.Object) error {
 	return nil
 }
 
-// errOther means that an object is not what its name says here.
-var errOther = errors.New("an object of other contents is in the way")
+// errOtherContents means that an object is not what its name says here.
+var errOtherContents = errors.New("an object of other contents is in the way")
 
-// same compares an object that is there with what was to be uploaded.
-func (m *Mirror) same(ctx context.Context, o table.Object, size int64) error {
+// compareObject compares an object that is there with what was to be uploaded.
+func (m *Mirror) compareObject(ctx context.Context, o table.Object, size int64) error {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	err := m.store.get(ctx, o.Path, size, func(r io.Reader) error {
 		sum.Reset()
@@ -292,16 +292,16 @@ func (m *Mirror) same(ctx context.Context, o table.Object, size int64) error {
 	if head == nil || head.Session != m.session {
 		return m.store.taken(head)
 	}
-	return fmt.Errorf("%s: %w", m.store.show(m.store.key(o.Path)), errOther)
+	return fmt.Errorf("%s: %w", m.store.show(m.store.key(o.Path)), errOtherContents)
 }
 
 func (m *Mirror) local(o table.Object) string {
 	return filepath.Join(m.opts.Directory, filepath.FromSlash(o.Path))
 }
 
-// ours reports whether an object is one of those that a Mirror makes: no other is
+// isMirrorObject reports whether an object is one of those that a Mirror makes: no other is
 // ever deleted.
-func ours(p string) bool {
+func isMirrorObject(p string) bool {
 	dir, name := path.Split(p)
 	switch dir {
 	case commitDir:
@@ -317,8 +317,8 @@ func ours(p string) bool {
 	return false
 }
 
-// tidy deletes the objects whose grace is over.
-func (m *Mirror) tidy(ctx context.Context, tree *table.Tree) error {
+// deleteExpiredObjects deletes the objects whose grace is over.
+func (m *Mirror) deleteExpiredObjects(ctx context.Context, tree *table.Tree) error {
 	now := time.Now()
 	named := map[string]bool{commitPath(m.marker.Number): true}
 	for _, o := range append(tree.Objects, tree.Manifests...) {
@@ -337,7 +337,7 @@ func (m *Mirror) tidy(ctx context.Context, tree *table.Tree) error {
 		}
 	}
 	gone := make([]bool, len(due))
-	err := each(len(due), func(i int) error {
+	err := parallelDo(len(due), func(i int) error {
 		err := m.store.remove(ctx, due[i])
 		gone[i] = err == nil
 		return err
@@ -350,19 +350,19 @@ func (m *Mirror) tidy(ctx context.Context, tree *table.Tree) error {
 	return err
 }
 
-// count finds out how much is in the directory and not in the bucket, also while the
+// updateLocalStats finds out how much is in the directory and not in the bucket, also while the
 // store does not answer.
-func (m *Mirror) count() error {
+func (m *Mirror) updateLocalStats() error {
 	tree, err := m.tree()
 	if err != nil || tree == nil {
 		return err
 	}
-	m.lag(tree)
+	m.updateBehind(tree)
 	return m.evict(tree)
 }
 
-// lag notes since when the bucket lacks something of a tree.
-func (m *Mirror) lag(tree *table.Tree) {
+// updateBehind notes since when the bucket lacks something of a tree.
+func (m *Mirror) updateBehind(tree *table.Tree) {
 	if tree.Generation <= m.marker.Generation {
 		m.stats.behind.Store(0)
 		return

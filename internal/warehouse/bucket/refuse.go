@@ -38,9 +38,9 @@ var byStatus = map[int]string{
 	http.StatusNotFound: noBucket, http.StatusMethodNotAllowed: badAddress, http.StatusNotImplemented: badAddress,
 }
 
-// answer is the status and the code with which a store has answered, empty if it
+// answerOf is the status and the code with which a store has answered, empty if it
 // has not.
-func answer(err error) (status int, code string) {
+func answerOf(err error) (status int, code string) {
 	var s3 interface{ HTTPStatusCode() int }
 	var gcs *googleapi.Error
 	switch {
@@ -57,7 +57,7 @@ func answer(err error) (status int, code string) {
 }
 
 // refusal tells what helps if trying again does not.
-func (b *Bucket) refusal(err error) (hint string, lasts bool) {
+func (b *Bucket) refusal(err error) (hint string, permanent bool) {
 	if b.scheme == schemeFile {
 		if errors.Is(err, fs.ErrPermission) {
 			return "the directory must be writable for this user", true
@@ -68,8 +68,8 @@ func (b *Bucket) refusal(err error) (hint string, lasts bool) {
 	if errors.As(err, &token) {
 		return badCredentials, token.Response != nil && token.Response.StatusCode < http.StatusInternalServerError && token.Response.StatusCode != http.StatusTooManyRequests
 	}
-	status, code := answer(err)
-	if hint, lasts = byCode[code]; lasts {
+	status, code := answerOf(err)
+	if hint, lasting := byCode[code]; lasting {
 		return hint, true
 	}
 	if b.scheme == schemeGCS && status == http.StatusForbidden {
@@ -78,13 +78,13 @@ func (b *Bucket) refusal(err error) (hint string, lasts bool) {
 	if b.scheme == schemeGCS && status == http.StatusBadRequest {
 		return badAddress, true
 	}
-	hint, lasts = byStatus[status]
-	return hint, lasts
+	hint, permanent = byStatus[status]
+	return hint, permanent
 }
 
-// absent reports whether the store has answered that there is no such object.
-func absent(err error) bool {
-	status, code := answer(err)
+// isNotFound reports whether the store has answered that there is no such object.
+func isNotFound(err error) bool {
+	status, code := answerOf(err)
 	return gcerrors.Code(err) == gcerrors.NotFound && (status == 0 || status == http.StatusNotFound) && code != "NoSuchBucket"
 }
 
@@ -102,10 +102,10 @@ func (b *Bucket) unidentified(ctx context.Context) error {
 	return b.identify(ctx)
 }
 
-// passing reports whether what gives credentials did not answer, and may yet.
-func passing(err error) bool {
+// isTemporary reports whether what gives credentials did not answer, and may yet.
+func isTemporary(err error) bool {
 	var unreachable net.Error
-	status, _ := answer(err)
+	status, _ := answerOf(err)
 	return errors.As(err, &unreachable) || errors.Is(err, context.DeadlineExceeded) ||
 		status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }

@@ -15,7 +15,7 @@ import (
 
 // Somebody removes objects of rows. Where the directory still has the file, it is uploaded again when the
 // collector starts; where it does not, later rows are uploaded all the same, and readers name the object.
-func TestRemovedObjects(t *testing.T) {
+func TestMirror_ObjectsRemoved(t *testing.T) {
 	location, directory := t.TempDir(), t.TempDir()
 	address := "file://" + location
 	var warned []string

@@ -59,7 +59,7 @@ var ways = map[string]func(*testing.T, string){
 
 // What is no longer in a directory that is in use stays in the bucket: the collector says
 // what has happened, and its next start takes up what the bucket holds.
-func TestDirectoryIsReplacedWhileItIsUsed(t *testing.T) {
+func TestMirror_DirectoryReplaced(t *testing.T) {
 	for name, lose := range ways {
 		t.Run(name, func(t *testing.T) {
 			address, directory := "file://"+t.TempDir(), filepath.Join(t.TempDir(), "warehouse")
@@ -100,7 +100,7 @@ func TestDirectoryIsReplacedWhileItIsUsed(t *testing.T) {
 }
 
 // The same while nobody knows what the store has.
-func TestDirectoryIsReplacedWhileTheStoreIsAway(t *testing.T) {
+func TestMirror_DirectoryReplacedInOutage(t *testing.T) {
 	for name, lose := range ways {
 		t.Run(name, func(t *testing.T) {
 			address, directory := "file://"+t.TempDir(), filepath.Join(t.TempDir(), "warehouse")

@@ -64,8 +64,8 @@ func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *table.Snaps
 	// What is deleted while it is fetched is deleted because a newer commit counts, which does
 	// not lead to it.
 	before := ""
-	for range lookAgain {
-		if s, dates, err = c.snapshot(ctx, b, names, r); !errors.Is(err, errAbsent) || err.Error() == before {
+	for range maxListRetries {
+		if s, dates, err = c.snapshot(ctx, b, names, r); !errors.Is(err, errNotFound) || err.Error() == before {
 			return s, dates, err
 		}
 		before = err.Error()
@@ -75,7 +75,7 @@ func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *table.Snaps
 
 func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read) (*table.Snapshot, []string, error) {
 	snapshots := make([]*table.Tree, len(names))
-	err := each(len(names), func(i int) error {
+	err := parallelDo(len(names), func(i int) error {
 		var err error
 		snapshots[i], err = c.tree(ctx, b.Store(names[i]), r)
 		return err
@@ -103,7 +103,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 			s.Files = append(s.Files, f)
 		}
 		for j, sums := range tree.Sums {
-			sums.Path = c.expect(wantedFile{b.Store(names[i]), tree.Objects[len(tree.Files)+j]})
+			sums.Path = c.plannedPath(wantedFile{b.Store(names[i]), tree.Objects[len(tree.Files)+j]})
 			sums.Prefix = names[i]
 			s.Sums = append(s.Sums, sums)
 		}
@@ -114,7 +114,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	if len(dates) == 0 {
 		return nil, nil, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrEmpty, Hint: warehouse.WhenRowsAppear}
 	}
-	paths, err := c.hold(ctx, want, r.Tell)
+	paths, err := c.fetchHeld(ctx, want, r.Tell)
 	if err != nil {
 		return nil, nil, err
 	}

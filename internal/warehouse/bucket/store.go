@@ -105,7 +105,7 @@ func (s *Store) create(ctx context.Context, path string, size int64, open func()
 	case errors.Is(err, errExists), gcerrors.Code(err) == gcerrors.FailedPrecondition:
 		return errExists
 	}
-	if status, _ := answer(err); status == http.StatusConflict { // of creators at once, the other was quicker
+	if status, _ := answerOf(err); status == http.StatusConflict { // of creators at once, the other was quicker
 		return errExists
 	}
 	return s.fail(ctx, "create", key, err)
@@ -142,8 +142,8 @@ func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Re
 	switch {
 	case err == nil:
 		return nil
-	case absent(err):
-		return fmt.Errorf("%s: %w", s.show(key), errAbsent)
+	case isNotFound(err):
+		return fmt.Errorf("%s: %w", s.show(key), errNotFound)
 	}
 	return s.fail(ctx, "read", key, err)
 }
@@ -152,14 +152,14 @@ func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Re
 // right. Two downloads of one file do not disturb each other.
 func (s *Store) download(ctx context.Context, o table.Object, to string) error {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	tmp, err := temporary(filepath.Dir(to), "."+filepath.Base(to)+"-*.tmp", func(f *os.File) error {
+	tmp, err := writeTemporary(filepath.Dir(to), "."+filepath.Base(to)+"-*.tmp", func(f *os.File) error {
 		return s.get(ctx, o.Path, o.Bytes, func(r io.Reader) error {
 			_, err := io.Copy(io.MultiWriter(f, sum), r)
 			return err
 		})
 	})
-	if errors.Is(err, errAbsent) {
-		return s.damaged(o, errAbsent)
+	if errors.Is(err, errNotFound) {
+		return s.damaged(o, errNotFound)
 	}
 	if err != nil {
 		return err
@@ -220,10 +220,10 @@ func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions, first time.Dur
 	var found []*blob.ListObject
 	err := b.step("list", o.Prefix, func() error {
 		var err error
-		for range lookAgain {
+		for range maxListRetries {
 			// The driver for directories fails if a file goes between finding its name
 			// and looking at it.
-			if found, err = b.pages(ctx, o, first); err == nil || b.scheme != schemeFile || !absent(err) {
+			if found, err = b.pages(ctx, o, first); err == nil || b.scheme != schemeFile || !isNotFound(err) {
 				break
 			}
 		}
@@ -264,7 +264,7 @@ func (s *Store) remove(ctx context.Context, path string) error {
 		defer cancel()
 		return s.blobs.Delete(ctx, key)
 	})
-	if err != nil && !absent(err) {
+	if err != nil && !isNotFound(err) {
 		return s.fail(ctx, "delete", key, err)
 	}
 	return nil

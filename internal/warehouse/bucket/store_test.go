@@ -14,7 +14,7 @@ import (
 
 // What a download that was killed leaves in a directory goes with the next start: it is
 // counted by nobody, and would make the directory larger than it may be.
-func TestUnfinishedDownloadsGo(t *testing.T) {
+func TestNewMirror_RemovesUnfinishedDownloads(t *testing.T) {
 	directory := t.TempDir()
 	o := Options{Address: "file://" + t.TempDir(), Prefix: "host-1", Directory: directory, Interval: time.Hour}
 	w, err := NewWriter(t.Context(), o, table.Options{})

@@ -93,7 +93,7 @@ func mergeIn(t *testing.T, directory string, mirror *Mirror) {
 
 // Rollups of the rows of a directory come to the bucket and to its readers with them, and
 // go like what else is taken out.
-func TestSumsInABucket(t *testing.T) {
+func TestMirror_Rollups(t *testing.T) {
 	bucket := t.TempDir()
 	address := "file://" + bucket
 	writers, objects := map[string]*Writer{}, map[string]string{}
@@ -109,7 +109,7 @@ func TestSumsInABucket(t *testing.T) {
 		made := keepSums(t, o.Directory)
 		objects[prefix] = filepath.Join(bucket, prefix, made)
 		waiting := w.Stats().UnsentBytes
-		require.NoError(t, w.count())
+		require.NoError(t, w.updateLocalStats())
 		assert.Greater(t, w.Stats().UnsentBytes, waiting, "the sums wait to be uploaded")
 		require.NoError(t, w.Push(t.Context()))
 		assert.Zero(t, w.Stats().UnsentBytes)
@@ -159,7 +159,7 @@ func TestSumsInABucket(t *testing.T) {
 
 // A pre-aggregated file that somebody removed from the bucket stops neither uploads nor reads
 // of the other files.
-func TestSumsThatAreLost(t *testing.T) {
+func TestMirror_RollupsRemoved(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
 	w, err := NewWriter(t.Context(), o, table.Options{})

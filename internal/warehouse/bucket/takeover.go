@@ -65,8 +65,8 @@ type Imported struct {
 // abandonedPrefix is where the rows of a directory go whose prefix another has.
 func abandonedPrefix(owner string) string { return "left-" + owner }
 
-// always is longer than any row is old.
-const always = 100 * 365 * 24 * time.Hour
+// unlimitedAge is longer than any row is old.
+const unlimitedAge = 100 * 365 * 24 * time.Hour
 
 // Import brings what the directory of a collector that is gone holds beyond what it
 // has uploaded. If nobody has taken its prefix over, it is uploaded there; else it goes
@@ -124,7 +124,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	if err := found.write(directory); err != nil {
 		return nil, err
 	}
-	return into, l.bring(ctx, tree, head, max(head.Handed[i].Sequence, found.Sequence, tree.Common))
+	return into, l.importRows(ctx, tree, head, max(head.Handed[i].Sequence, found.Sequence, tree.Common))
 }
 
 // leftRows is an import to a prefix of its own.
@@ -136,7 +136,7 @@ type leftRows struct {
 	scratch string
 }
 
-func (l *leftRows) bring(ctx context.Context, tree *table.Tree, taken *bucketCommit, sequence int64) error {
+func (l *leftRows) importRows(ctx context.Context, tree *table.Tree, taken *bucketCommit, sequence int64) error {
 	to := l.bucket.Store(l.to)
 	l.Address = to.Address()
 	before, err := to.head(ctx)
@@ -147,12 +147,12 @@ func (l *leftRows) bring(ctx context.Context, tree *table.Tree, taken *bucketCom
 		l.Already = true
 		return nil
 	}
-	known, err := l.known(ctx, taken)
+	known, err := l.openKnown(ctx, taken)
 	if err != nil {
 		return err
 	}
 	root := filepath.Join(l.scratch, "warehouse")
-	w, err := table.NewWriter(root, table.Options{Late: always, Future: always})
+	w, err := table.NewWriter(root, table.Options{Late: unlimitedAge, Future: unlimitedAge})
 	if err != nil {
 		return errors.Join(err, known.Close())
 	}
@@ -177,9 +177,9 @@ func (l *leftRows) bring(ctx context.Context, tree *table.Tree, taken *bucketCom
 	return errors.Join(m.Push(ctx), m.Close())
 }
 
-// known is what the new owner of the prefix remembers to have stored: all that its
+// openKnown is what the new owner of the prefix remembers to have stored: all that its
 // manifests still tell, whatever the owner's bounds are.
-func (l *leftRows) known(ctx context.Context, taken *bucketCommit) (*table.Writer, error) {
+func (l *leftRows) openKnown(ctx context.Context, taken *bucketCommit) (*table.Writer, error) {
 	root := filepath.Join(l.scratch, "known")
 	if taken.Manifest != "" {
 		_, err := table.ReadTree(root, taken.Manifest, taken.Checksum, table.TreeOptions{Fetch: l.from.manifests(ctx, root)})
@@ -190,5 +190,5 @@ func (l *leftRows) known(ctx context.Context, taken *bucketCommit) (*table.Write
 			return nil, err
 		}
 	}
-	return table.NewWriter(root, table.Options{RememberFor: always, RememberMax: math.MaxInt})
+	return table.NewWriter(root, table.Options{RememberFor: unlimitedAge, RememberMax: math.MaxInt})
 }

@@ -13,7 +13,7 @@ import (
 
 // An import knows items for as long as the new owner of the prefix does, which may be
 // longer than by default.
-func TestImportKnowsWhatTheNewOwnerKnows(t *testing.T) {
+func TestImport_SkipsItemsOfNewOwner(t *testing.T) {
 	const ago = 72 * time.Hour
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	then := time.Now().Add(-ago)
