@@ -49,7 +49,7 @@ func TestParseFunction(t *testing.T) {
 	}
 }
 
-// The normal form of a caller must be what the rows of that method say.
+// The normal form of a caller must equal class and method of that method's rows.
 func TestFunction_FullReparses(t *testing.T) {
 	for _, name := range []string{"shop/cart.(*Cart).Total", "shop/cart.Total", "com.shop.Cart.total", "shop.cart.Cart.total", "total", "main.(*T).M"} {
 		full := ParseFunction(name).Full()

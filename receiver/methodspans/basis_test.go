@@ -21,7 +21,7 @@ type probabilityOf struct {
 	basis string
 }
 
-// stamped is what spans were stamped with, by name.
+// stamped returns the written probabilities and bases, by span name.
 func stamped(td ptrace.Traces) map[string]probabilityOf {
 	got := map[string]probabilityOf{}
 	for _, span := range spansOf(td) {

@@ -152,7 +152,7 @@ func TestCounts_NamesBounded(t *testing.T) {
 	assert.Equal(t, map[string]int64{"methods": 990}, r.counted("overflow"))
 	assert.Equal(t, map[string]int64{"methods": 10, "services": 1, "instances": 1}, r.counted("table_size"))
 
-	// What has a place keeps it; what has none does not take it.
+	// Known methods keep their places; others get none.
 	got = r.receive(batch("a", 2, func(spans ptrace.SpanSlice) { addCounts(spans, "m.f500", 1, "m.f3", 1) }))
 	assert.Equal(t, map[string]int64{"m.f3": 1, methodspan.Overflow: 1}, callsOf(got))
 

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write what comes out as what is expected")
 
 // TestGolden sends testdata/golden/*/in.yaml through a real receiver and
-// compares what comes out with out.yaml, and the faults with faults.txt.
+// compares the result with out.yaml, and the faults with faults.txt.
 func TestGolden(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/golden/*")
 	require.NoError(t, err)

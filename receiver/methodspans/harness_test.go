@@ -257,7 +257,7 @@ func addCounts(spans ptrace.SpanSlice, pairs ...any) ptrace.Span {
 	return span
 }
 
-// addAggregate adds the sums of three calls of 10, 20 and 30 us, of which two
+// addAggregate adds the sums of three calls of 10, 20 and 30 us; two calls
 // were timed on the CPU with 1 and 3 us.
 func addAggregate(spans ptrace.SpanSlice) ptrace.Span {
 	span := spans.AppendEmpty()

@@ -138,7 +138,7 @@ func checkLint(t *testing.T, td ptrace.Traces) {
 		}
 	}
 	for what := range found {
-		if !counted[what] && p.duplicates == 0 { // what is dropped as a repeat is judged all the same
+		if !counted[what] && p.duplicates == 0 { // lint also checks spans of dropped duplicates
 			t.Errorf("lint finds %s, the receiver does not count it", what)
 		}
 	}

@@ -87,7 +87,7 @@ func TestStatedValues_UncountedClients(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		sent  []ptrace.Traces // the last one is looked at
+		sent  []ptrace.Traces // the last one is checked
 		basis string
 		calls float64
 	}{

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// wireDir has the test vectors that docs/reference/wire.md names: requests, and what they are stored as.
+// wireDir holds the test vectors of docs/reference/wire.md: requests and their stored rows.
 const wireDir = "../../sdk/testdata/wire"
 
 // wireRow is a row as NAME.stored.json has it, by the names of the columns.
@@ -43,7 +43,7 @@ type wireStored struct {
 }
 
 // TestReceiver_WireVectors sends each vector over HTTP to a real receiver and compares the rows
-// of what comes out, and what lint finds in it.
+// and the findings of lint with the vector's.
 func TestReceiver_WireVectors(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(wireDir, "*.json"))
 	require.NoError(t, err)

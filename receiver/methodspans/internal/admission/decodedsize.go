@@ -8,25 +8,25 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxDepth of values in values, as most protobuf decoders have it. The decoder behind has no
-// bound, and its stack would grow with the depth.
+// maxDepth bounds the nesting of values, as most protobuf decoders do. The decoder of the stock
+// receiver has no bound, and its stack grows with the depth.
 const maxDepth = 100
 
 var errTooDeep = errors.New("values are nested more than 100 deep")
 
-// message is what decoding one message takes, and which of its fields are messages. A length of
-// two bytes makes a whole message, so what a request takes can be 70 times what it weighs.
+// message holds the memory for decoding one message, and its fields that are messages. A length of
+// two bytes creates a whole message, so the memory can be 70 times the size of the request.
 type message struct {
-	// bytes of the message, of the place in its parent's list and of the copies of that list as it
-	// grows, and of what wraps it. TestDecodedSize_Sufficient holds them against the decoder.
+	// bytes of the message, its wrapper, its place in the parent's list and the copies of that list
+	// as it grows. TestDecodedSize_Sufficient compares them with the decoder.
 	bytes  int64
 	fields [16]*message // by number
 }
 
-// mostPerByte is what a byte of a request takes at most: an attribute may have two.
+// mostPerByte is the maximum memory per byte of a request: an attribute can have two bytes.
 const mostPerByte = 160
 
-// bytesOfText is what a text takes, apart from its length.
+// bytesOfText is the memory for a text in addition to its length.
 const bytesOfText = 16
 
 // deprecatedScopeSpans is a field of ResourceSpans that is decoded like scope_spans.
@@ -48,11 +48,11 @@ var keyValue, tracesRequest = func() (*message, *message) {
 	return keyValue, &message{fields: [16]*message{1: resourceSpans}}
 }()
 
-// bytesOfPlain is what a plain attribute takes.
+// bytesOfPlain is the memory for an attribute with a plain value.
 const bytesOfPlain = 240 + 96 + 3*bytesOfText
 
-// decodedSize returns at least as many bytes as decoding a request takes. Where the request is
-// damaged it counts up to there, as the decoder does.
+// decodedSize returns an upper bound on the memory for decoding a request, in bytes. It stops at
+// invalid bytes, as the decoder does.
 func decodedSize(body []byte) (int64, error) {
 	size, err := tracesRequest.size(body, 0)
 	return size + int64(len(body)), err
