@@ -53,9 +53,9 @@ const head = `<!-- Written by receiver/methodspans/internal/boundsdoc from the b
 # Bounds
 
 Every queue, table and name is bounded, so that no sender can make a part of
-corehour grow without end. This table lists each bound, what happens beyond it,
-and the metric that says so. Counts of calls are never the price: what overflows
-keeps its calls under a common name, or is a named loss.
+corehour grow without end. After this page you know each limit, the effect of
+exceeding it, and the metric that counts it. Calls beyond a limit stay counted
+under a common name, or are a counted loss.
 `
 
 // render finds and reads all lists.
