@@ -148,7 +148,7 @@ func TestCostOfStockSpans(t *testing.T) {
 
 // Where it is not known which process sent spans, figures and verdicts say so.
 func TestMergedProcessesSaySo(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	window := []string{"--from", "2026-03-10", "--to", "2026-03-11"}
 	for instance, merged := range map[string]bool{"": true, methodspan.MayBeMerged + "10.0.0.7:40123": true, "web-7d9f/12": false} {

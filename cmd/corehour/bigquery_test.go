@@ -22,6 +22,9 @@ import (
 
 // Every command says of rows in BigQuery what it says of the same rows in files.
 func TestCommandsAskBigQuery(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	_, address := remote.Serve(t, root)
@@ -81,6 +84,9 @@ func TestBytesBilledAreBounded(t *testing.T) {
 
 // explain opens the warehouse once for what it says itself, for regress and for drift.
 func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	explain := []string{"explain", "shop/cart.Cart.Total", "--service", "shop", "--warehouse", address, "--max-bytes-billed"}
@@ -190,7 +196,7 @@ func shops(t *testing.T, services int) string {
 
 // Each query is billed for 10 MB at least, so the documentation says how many there are.
 func TestQueriesAreAsManyAsDocumented(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "rules.json")

@@ -80,7 +80,7 @@ func paidBy(t *testing.T, root string, more ...string) (map[string]float64, map[
 }
 
 func TestBillOfAHost(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	hour := time.Hour
 	for _, c := range []struct {
@@ -182,7 +182,7 @@ func TestBillOfAHost(t *testing.T) {
 // Whatever a neighbour in one namespace and on one host states, of what a service prints only its
 // part of the idle cores may differ, between none and all of the host.
 func TestNeighbourChangesIdleCoresOnly(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	victims := []tenant{
 		{service: "shop", instance: "a", id: "h", cores: 4, own: 4, cpu: time.Hour},

@@ -64,7 +64,7 @@ func startedShop(now time.Time, start time.Time) *shopSince {
 // At every quarter of a minute after a start, in windows that cut minutes and in those that do
 // not, own costs add up to the CPU of the probed calls of the time that the bill is of.
 func TestOwnCostsAddUpFromTheStart(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	start := fixture.Start.Truncate(time.Hour).Add(9*time.Minute + 41*time.Second)
 	windows := []time.Duration{90 * time.Second, 24 * time.Hour}
 	for i := range 16 {

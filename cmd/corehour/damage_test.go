@@ -126,6 +126,9 @@ func longAgo(t *testing.T, path string) {
 // printed before, where the bit says nothing, or fails and names the file. Questions about other
 // dates are answered.
 func TestNoBitChangesAnAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	needed, data := read(t, root)
@@ -382,6 +385,9 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 // A copy in the cache of a bucket that has changed is fetched again; an object that has changed
 // or is gone is named, and given up on demand.
 func TestDamageInABucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	address := inBucket(t, map[string]string{"host": root})

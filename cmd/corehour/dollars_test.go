@@ -58,7 +58,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
 // Asked about the same time, all commands print dollars a day of one definition.
 func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	root := canary(t)
 	window := []string{"--warehouse", root, "--from", "2026-03-10 09:00", "--to", "2026-03-10 11:00"}
@@ -138,6 +138,9 @@ func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
 
 // A drift costs a part of what its method cost in the week before the evaluation.
 func TestDollarsOfADriftAreThoseOfTheLastWeek(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, april)
 	priced := months()
 	priced.Price = 0.05

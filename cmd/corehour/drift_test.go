@@ -49,7 +49,7 @@ func months() fixture.Daily {
 var april = time.Date(2026, 4, 7, 15, 0, 0, 0, time.UTC)
 
 func TestDrift(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, april)
 	root := months().Write(t)
 	r := corehour("drift", "--warehouse", root)
@@ -122,6 +122,9 @@ func TestDriftIsToldOnce(t *testing.T) {
 // Every day there is another look, which may date a drift on another day: it is reported once and
 // not taken back.
 func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	m := months()
 	root := m.Write(t)
 	file := filepath.Join(t.TempDir(), "alerts.jsonl")
@@ -152,6 +155,9 @@ func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
 // A drift is sent to the sinks once, with its dollars and the versions around the day
 // it began; accepted it is quiet; and when no look confirms it any more it is taken back.
 func TestDriftIsSent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, april)
 	m := months()
 	m.Days, m.Price = 130, 0.05
@@ -228,7 +234,7 @@ func TestDriftIsSent(t *testing.T) {
 // A drift that is dated again, because the days that confirmed it are no longer
 // stored, is the same drift, if the dates are not too far apart.
 func TestDriftKeepsItsID(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	m := months()
 	m.Days = 98
 	root := m.Write(t)
@@ -274,7 +280,7 @@ func TestDriftKeepsItsID(t *testing.T) {
 // by from then on. All sinks hear that it is resolved, and of nothing else until it is
 // more expensive than that.
 func TestDriftIsAccepted(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	m := months()
 	m.Days, m.Methods = 147, m.Methods[1:8]
 	m.Cost = func(method string, day int) float64 {
@@ -381,7 +387,7 @@ func TestWatchDrift(t *testing.T) {
 }
 
 func TestDriftCouldNotTell(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, april)
 	short, thin, flat := months(), months(), months()
 	short.Days = 20
@@ -483,7 +489,7 @@ func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 
 // What was confirmed when a service ran last is no drift of today.
 func TestDriftOfAServiceThatEnded(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	m := months()
 	m.Days = 98
 	root := m.Write(t)

@@ -15,7 +15,7 @@ import (
 
 // What the warehouse knows of a method, and which condition of an alert decided.
 func TestExplainFromTheWarehouse(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	a := firstAlert(t, corehour("regress", "--warehouse", root, "--format", "json"))

@@ -9,7 +9,7 @@ import (
 
 // A time that no row can have is as good as an open side of the window.
 func TestTimesBeyondThoseOfRows(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	_, address := remote.Serve(t, root)

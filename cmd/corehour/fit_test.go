@@ -47,6 +47,9 @@ func lengthened(items []methodspan.Item) []methodspan.Item {
 
 // No line of text is longer than a terminal, whatever the names are; --wide has them whole.
 func TestTextFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, evening)
 	first := fixture.Shop{Seed: 1, Version: "1.9.0", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 40, Requests: 20}
 	second := first
@@ -106,6 +109,9 @@ func driftedNames(t *testing.T) string {
 }
 
 func TestJSONIsShortForTheFormat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	for _, command := range [][]string{

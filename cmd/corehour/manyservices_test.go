@@ -57,7 +57,7 @@ func TestManyServices(t *testing.T) {
 // Services that anybody may invent make no page of any other answer either, and do not push out
 // what is wrong: text is cut, with what the others add up to, and JSON has all.
 func TestManyServicesOfEveryCommand(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening.Add(24*time.Hour))
 	const services, top = 16, 1
 	var items []methodspan.Item

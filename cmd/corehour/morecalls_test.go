@@ -32,7 +32,7 @@ func repeated(t *testing.T) string {
 
 // Calls per call are no nanoseconds, and whose they are is said wherever they are told.
 func TestMoreCallsAreTold(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	root := repeated(t)
 	var calls alert.Alert

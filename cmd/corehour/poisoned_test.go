@@ -107,7 +107,7 @@ func poison(start time.Time) (items []methodspan.Item) {
 // Numbers of one service that cannot be true end no command and change nothing that is said of
 // another.
 func TestPoisonedRows(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	clean, spoilt := twoReleases(t, 0.5), twoReleases(t, 0.5)
 	fixture.Append(t, spoilt, evening, poison(fixture.Start))
@@ -148,7 +148,7 @@ func TestPoisonedRows(t *testing.T) {
 // Numbers that cannot be true are taken out once: whatever is asked, of whichever service, is
 // answered as before, from rows and from their sums, and readers need not look for them any more.
 func TestImpossibleNumbersAreDropped(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	root, untouched := twoReleases(t, 0.5), twoReleases(t, 0.5)
 	for _, root := range []string{root, untouched} {

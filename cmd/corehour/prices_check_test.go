@@ -54,6 +54,9 @@ func machines(t *testing.T, book *pricebook.Book) string {
 
 // What list prices priced says so in every table with dollars, and what has no price is listed.
 func TestGenericPrices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, fixture.Start.Add(90*time.Minute))
 	root := machines(t, pricebook.Empty())
 	r := corehour("prices", "check", "--warehouse", root)

@@ -346,6 +346,9 @@ func TestCheck(t *testing.T) {
 
 // Names that nobody vouches for go through every command and every format.
 func TestHostileNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, evening)
 	const evil = "\x1b[2J'; DROP VIEW method_calls; --\n\u202e=cmd|'/C calc'!A0 <script>"
 	var items []methodspan.Item

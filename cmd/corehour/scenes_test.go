@@ -16,6 +16,9 @@ import (
 // TestDrawnDeploymentsAreRead writes deployments of known truth and holds what the
 // commands read of them against it: calls, costs, versions. It judges no verdict.
 func TestDrawnDeploymentsAreRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root := t.TempDir()
 	drawn := map[string]*deploygen.Deployment{}
 	for _, structure := range []deploygen.Structure{deploygen.Chain(5), deploygen.SharedLeaf, deploygen.Recursion} {

@@ -25,6 +25,9 @@ func TestCSVOfOneColumnHasAllRows(t *testing.T) {
 // Both views hold the rows that start within the window, weighed as all rows of their dates
 // are, in files, on merged files of several collectors and in BigQuery.
 func TestSQLCutsTheWindowAfterWeighting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, fixture.Start.Add(70*time.Minute)) // rows are of 70 minutes from 10:00 on
 	root := twoReleases(t, 0.3)
 	_, remoteRoot := remote.Serve(t, root)

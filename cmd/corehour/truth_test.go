@@ -241,7 +241,7 @@ func atEnd(t *testing.T) { clock(t, fixture.Start.Add(treeMinutes*time.Minute)) 
 // TestChainNamesItsLeaf: a leaf that costs more is the one alert, and its callers are
 // more expensive by it.
 func TestChainNamesItsLeaf(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	atEnd(t)
 	const leaf = "app/chain.Step4"
 	for _, hosts := range []float64{0, 0.06} {
@@ -348,6 +348,9 @@ func TestStockInstrumentation(t *testing.T) {
 // TestFewProcesses: with two processes of each version a method that is twice as
 // expensive is not passed over, and no other takes its place.
 func TestFewProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	atEnd(t)
 	for seed := range uint64(3) {
 		s := callTree{steps: append(chainOf(4), chainOf(5)...), base: 2, head: 2, hosts: 0.06, requests: 20}
@@ -407,7 +410,7 @@ func TestMetricOfEachMethod(t *testing.T) {
 // TestEverythingTenTimes: what all methods share is never taken off where it is more
 // than hosts can do, and never passed over.
 func TestEverythingTenTimes(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	atEnd(t)
 	for _, processes := range [][2]int{{1, 1}, {2, 2}, {6, 1}} {
 		t.Run(fmt.Sprintf("%d+%d", processes[0], processes[1]), func(t *testing.T) {
@@ -507,7 +510,7 @@ func atEndOfScenes(t *testing.T) { clock(t, deploygen.Begin.Add(deploygen.Defaul
 // TestRareExpensiveCalls: calls of which one in a hundred costs 100 times as much are
 // found, and what is printed is the change of the mean.
 func TestRareExpensiveCalls(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	atEndOfScenes(t)
 	const seeds = 10
 	found, covered := 0, 0
@@ -557,6 +560,9 @@ func TestRareExpensiveCalls(t *testing.T) {
 
 // TestLoadIsNamed: processes of one version get 2.5 times the requests of the other's.
 func TestLoadIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	atEndOfScenes(t)
 	for _, load := range []float64{2.5, 1 / 2.5} {
 		for seed := range uint64(10) {
@@ -584,6 +590,9 @@ func TestLoadIsNamed(t *testing.T) {
 
 // TestSampleOfScenes judges scenes of both families, drawn among those that are small.
 func TestSampleOfScenes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	atEndOfScenes(t)
 	for _, family := range [][]deploygen.Scene{deploygen.SmallServices(), deploygen.Independent()} {
 		small := slices.DeleteFunc(family, func(s deploygen.Scene) bool {

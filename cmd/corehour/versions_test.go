@@ -34,7 +34,7 @@ func sideBySide(t *testing.T, versions [2]string, ages [2]time.Duration) string 
 }
 
 func TestWhichVersionIsTheBase(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	clock(t, evening)
 	for name, tc := range map[string]struct {
 		versions   [2]string

@@ -79,7 +79,7 @@ func spoiltRows() []methodspan.Row {
 // What one service stored ends no statement for BigQuery, where overflow is an error, and changes
 // nothing that is said of others. No step of a statement overflows either.
 func TestNoNumberEndsAStatementForBigQuery(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	var good []methodspan.Item
 	for version := range 2 {
 		shop := fixture.Shop{Seed: uint64(version), Version: fmt.Sprint(1 + version), Instances: []string{"a", "b"}, Start: fixture.Start.Add(time.Duration(version) * 12 * time.Minute),

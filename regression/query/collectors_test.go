@@ -132,7 +132,7 @@ func TestLateRowsOfSeveralCollectors(t *testing.T) {
 // Calls cost the same wherever they were counted and timed: by a collector that the process
 // left before they ended, by one that only counted them, by one that did not time their CPU.
 func TestWhereCallsAreCountedAndTimed(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	at := func(hours int) int64 { return fixture.Start.Add(time.Duration(hours) * time.Hour).UnixNano() }
 	row := func(hours int) methodspan.Row {
 		return methodspan.Row{

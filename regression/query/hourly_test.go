@@ -60,7 +60,7 @@ func lakesWithSums(t *testing.T) map[string]string {
 // the squares that standard errors are made of; and where windows cut hours or buckets are
 // none of whole hours they read rows.
 func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
 	for name, root := range lakesWithSums(t) {
 		w, err := Open(t.Context(), root, Window{})

@@ -98,7 +98,7 @@ func total(t *testing.T, root string, thorough bool) (ns float64, pending int64)
 // and cut off at any point: the total is that of the calls that were counted, and what
 // was measured beyond them is pending. Nothing depends on the order.
 func TestTotalsAtEveryArrival(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	start := fixture.Start.Add(20*time.Minute + 47*time.Second)
 	var queues [][][]methodspan.Row // of each process, in the order in which it sends
 	truths := map[int]float64{}     // of the counts at this place of queues

@@ -397,7 +397,7 @@ func TestFilesReadFollowTheWindow(t *testing.T) {
 // Rows of every kind, probability and stratum, with cells of every size; callers
 // are known. Errors of the sums show up in the totals.
 func TestRollupOfRandomRows(t *testing.T) {
-	unraced(t)
+	skipLong(t)
 	for seed := range uint64(4) {
 		for _, n := range []int{50, 4000} {
 			rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)

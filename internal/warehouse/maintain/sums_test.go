@@ -223,7 +223,11 @@ func (w *sumsWorld) onlyNamed() {
 // when they are named no more.
 func TestSumsAreOfWhatCounts(t *testing.T) {
 	steps, states := map[Action]int{}, map[string]int{}
-	for seed := range uint64(8) {
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		w := newSumsWorld(t, seed)
 		services := []string{"a", "b", "c"}
 		w.write("d", 0, 3) // so that there is always something
@@ -294,6 +298,9 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 		w.onlyNamed()
 	}
 	t.Logf("steps %v, states %v", steps, states)
+	if testing.Short() {
+		return // so few steps need not cover all actions
+	}
 	for _, action := range []Action{Expire, Hour, Minute, DropIDs, Merge, Sum, Delete, Relabel} {
 		if steps[action] == 0 {
 			t.Errorf("it never came to %s", action)
@@ -513,6 +520,9 @@ func TestInstancesOfSumsBesideRows(t *testing.T) {
 // Rows that have too little in common have no rollup, which is found out once for
 // the same files.
 func TestRowsThatAreNotWorthSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	w := newSumsWorld(t, 6)
 	write := func(id string, rows, methods int) {
 		t.Helper()

@@ -66,6 +66,9 @@ func TestCopyOfAWarehouseInUseServesOn(t *testing.T) {
 
 // More files of one date are adopted than its manifest lists itself.
 func TestAdoptionFillsSeveralParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
 	c := &clock{noon}
@@ -158,7 +161,7 @@ func TestAdoptionStoppedAtEveryStep(t *testing.T) {
 	if steps < 10 {
 		t.Fatalf("a start does %d things", steps)
 	}
-	for at := 1; at <= steps; at++ {
+	for at := 1; at <= steps; at += everyStep(7) {
 		for _, dies := range []bool{false, true} {
 			for _, after := range []bool{false, true} {
 				stop(at, dies, after)

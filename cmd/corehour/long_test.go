@@ -1,0 +1,12 @@
+package main
+
+import "testing"
+
+// skipLong skips a long test in short mode, and with the race detector, which finds nothing in
+// commands that run one query after another. `make test-full` runs it.
+func skipLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() || raceEnabled {
+		t.Skip("long: runs without -short and without -race")
+	}
+}
