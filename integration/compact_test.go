@@ -17,6 +17,9 @@ import (
 // writes. No reader fails, no answer has fewer calls than the one before, and at the end every call
 // is stored once.
 func TestCompact_NextToCollectorAndReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms")

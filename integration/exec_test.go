@@ -138,6 +138,9 @@ func TestExec_ForwardsSignals(t *testing.T) {
 
 // The tests of two packages are two processes. --warehouse keeps the warehouse.
 func TestExec_GoTestKeepsWarehouse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	warehouse, file := filepath.Join(t.TempDir(), "warehouse"), filepath.Join(t.TempDir(), "costs.json")
 	for range 2 { // the second run adds to the warehouse and prints its own figures
@@ -171,6 +174,9 @@ func TestExec_GoTestKeepsWarehouse(t *testing.T) {
 // The cost of a call does not include its waits: the cost of giving up the processor in a timed
 // call is subtracted, and rows keep the number of waits.
 func TestExec_WaitsAreSubtracted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	const times = 1000
 	withRetries(t, func() faults {
 		warehouse := filepath.Join(t.TempDir(), "warehouse")

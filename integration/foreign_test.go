@@ -102,6 +102,9 @@ func requireForeign(t *testing.T, rows []foreignRow, want map[string]clientMetho
 
 // TestNodeClient_BothProtocols sends from a Node.js program with the stock OpenTelemetry SDK.
 func TestNodeClient_BothProtocols(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	reports := map[string]string{}

@@ -57,6 +57,9 @@ var spanColumns = map[string]string{
 // the real collector, and reads them with every command in every format. They come back unchanged
 // or bounded, and no terminal, browser or parser interprets them.
 func TestHostileNames_InertEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
 	now := time.Now()

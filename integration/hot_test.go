@@ -22,6 +22,9 @@ func hotProgram(t *testing.T, p *pipeline, service string) *load {
 // twice its budget of records a second in every interval from the first on: for a program that
 // starts with the collector, and for a new service at a running collector. Counts stay complete.
 func TestShippedSampling_HotProgramKeepsToBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	withRetries(t, func() faults { return runHotPrograms(t) })
 }

@@ -108,6 +108,9 @@ receivers: {method_spans: {limits: {max_methods: 5}}}
 // TestCounts_EverythingOverflows combines all of this: two processes of one service, a slow
 // network, and a sampler that keeps one measurement in a hundred.
 func TestCounts_EverythingOverflows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	p := startPipeline(t, smallWarehouse+`
 processors: {adaptive_sampler: {default_rate: 0.01}}

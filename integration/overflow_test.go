@@ -12,6 +12,9 @@ import (
 // calls come in bursts that fill the queue, so most measurements that become rows are of quick
 // calls and their mean is far off. The totals are right nevertheless.
 func TestTotals_SlowCallsMeetAFullQueue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	withRetries(t, func() faults { return slowCallsMeetAFullQueue(t) })
 }

@@ -35,6 +35,9 @@ const leastSamples = 30
 // method, within the uncertainty of both. A method is wrong if every try is off in the same
 // direction.
 func TestEstimatedCPU_AgreesWithRuntimeProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	withRetries(t, func() faults { return compareWithProfile(t) })
 }
 

@@ -16,6 +16,9 @@ import (
 // was deployed without a change raise no alert. It runs alone: load of other tests would be a
 // regression of the clients' wall time, too.
 func TestRegress_NodeClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	withRetries(t, func() faults { return deployNodeClients(t) })
 }
 

@@ -107,6 +107,9 @@ func observe(t *testing.T, p *pipeline, counters *groundtruth.Counters, over tim
 // process. A method that is called very often is soon timed rarely, so that little crosses the
 // network; a rare method is always timed; counts stay complete.
 func TestServedRates_ReachTheSDK(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	// At the lowest rate, 12 million calls a second are 120 records. With the rare method's floor
 	// and the share that is spread over all calls, a budget of 100 would be too small for the rare
@@ -175,6 +178,9 @@ func arrived(ctx context.Context, p *pipeline, tier string) (float64, error) {
 // TestMethodFile_OfTheCollectorReachesSDKs proves that a method file that only the collector has
 // controls its services: their rates, off, and on again, without a restart.
 func TestMethodFile_OfTheCollectorReachesSDKs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "methods.json")
 	methodFile(t, file, "", "")

@@ -96,6 +96,9 @@ exporters:
 // with the right kind and nothing else is raised; a rollback resolves the alert. It runs alone.
 // Services with a wrong verdict run again, with their own warehouse.
 func TestRegress_PlantedChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	half := len(plantedChanges) / 2
 	first, second := plantedChanges[:half], plantedChanges[half:]
 	rollBack := true

@@ -49,6 +49,9 @@ func uploader(t *testing.T, address, prefix, root string) *bucket.Mirror {
 }
 
 func TestWarehouseInABucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := twoReleases(t, 0.5)
 	address := inBucket(t, map[string]string{"host-1": root, "host-2": manyFiles(t)})

@@ -16,6 +16,9 @@ import (
 
 // Every form of a command line that worked with package flag works with pflag.
 func TestCommandLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	ask := corehour("cost", "--warehouse", root, "--since", "6h", "--wide")

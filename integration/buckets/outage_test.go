@@ -57,6 +57,9 @@ func away(string, string, bool) error { return errCrashed }
 // The store goes away again at every request, before or after it took effect; then the same process
 // continues, or the next one.
 func TestOutage_PrefixWasCompacted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	scene := func(t *testing.T, p *place, at int64, after, restart bool) (requests int64) {
 		what := fmt.Sprintf("request %d, after it %v, restart %v", at, after, restart)
 		o := releasedDirectory(t, p)

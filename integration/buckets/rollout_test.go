@@ -32,6 +32,9 @@ func ageCommits(t *testing.T, p *place) {
 // over. Services send unanswered requests again to the new one, and the old directory is imported.
 // Every row counts once, also after the roll-out is reverted.
 func TestRollOut_NewVersionNextToOld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	scene := func(t *testing.T, at int64, after, killed bool) (requests int64) {
 		what := fmt.Sprintf("request %d, after it %v, killed %v", at, after, killed)
 		p := places["directory"](t)

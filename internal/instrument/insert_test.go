@@ -116,6 +116,9 @@ func declarations(t *testing.T, path string, text []byte) (all [][3]any) {
 // Every tenth file of the standard library, with tests and the compiler's hostile ones; all of them, and those
 // of the module cache, with COREHOUR_ALL_SOURCES=1.
 func TestSourcesOfOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	everyNth := 10
 	roots, err := exec.Command("go", "env", "GOROOT", "GOMODCACHE").Output()
 	require.NoError(t, err)

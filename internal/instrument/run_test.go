@@ -236,6 +236,9 @@ func TestMethodFile(t *testing.T) {
 
 // Probes go on and off while the program runs, as the method file changes.
 func TestMethodFileOfARunningProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	t.Parallel()
 	dir := programCopy(t)
 	write(t, dir, "main.go", `package main

@@ -212,6 +212,9 @@ func TestCellsAreTheRule(t *testing.T) {
 }
 
 func TestMethodCostIsTheRule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	cells := map[any]int{}
 	for seed := range uint64(6) {
 		for _, n := range []int{3, 50, 500, 4000} {

@@ -78,6 +78,9 @@ func TestIntervalsGoByTheClock(t *testing.T) {
 // From the first second on no interval has more than its limit, whatever comes, and
 // what is kept stands for all that was called.
 func TestTheLimitHoldsInEveryInterval(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		config := adaptive()

@@ -158,6 +158,9 @@ func under(t *testing.T, config *Config, from string, a attack, minutes int) (vi
 // Who floods the collector from another address takes no record of a sender that needs no
 // more than its share, and has what is left.
 func TestAFloodTakesNoRecordsOfOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	const minutes = 2
 	alone, _ := under(t, sharing(), "", nil, minutes)
 	require.Equal(t, alone.sent, totalOf(alone.kept), "all of it is kept")

@@ -75,6 +75,9 @@ func TestChangingRatesAreUnbiased(t *testing.T) {
 // What is kept of a sender that wants more than its share stands for all it sent, whichever
 // sender floods the collector at the same time.
 func TestAShareIsUnbiased(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	for name, add := range map[string]add{"ours": ours(0.5, plain), "other SDK": consistent(0.6, false)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -252,6 +252,9 @@ func (t *requestCounts) faultNames() (names []string) {
 }
 
 func TestNormalizer_Properties(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	reasons := map[string]bool{}
 	for seed := range uint64(4000) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -64,6 +64,9 @@ func keptBy(sampler sdktrace.Sampler, ids []pcommon.TraceID) (kept []pcommon.Tra
 
 // The estimate is within 4 standard errors of the ratio; without a sampler there is none.
 func TestRatioEstimate_Converges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	r := rand.New(rand.NewPCG(22, 1))
 	for _, ratio := range []float64{0.5, 0.25, 0.1, 0.01, 0.001} {
 		for _, kept := range []int{50, 200, 2000} {

@@ -73,6 +73,9 @@ func randomItems(seed uint64, n int) (items []methodspan.Item) {
 // What the statements say of the raw rows of several collectors they say of their sums,
 // although each adds up its own and at a time of its own.
 func TestRollupTruthOfSeveralCollectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	var shop, random []methodspan.Item
 	for i, rates := range []float64{1, 0.02} {
 		items, _ := fixture.Shop{
@@ -107,6 +110,9 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 
 // What came late is weighed with what is left of the sums: adding it up changes nothing.
 func TestLateRowsOfSeveralCollectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	byMinute, byHour := maintain.Policy{MinuteAfter: 24 * time.Hour}, maintain.Policy{HourAfter: 24 * time.Hour}
 	for _, seed := range []uint64{11, 12} {
 		items := randomItems(seed, 3000)

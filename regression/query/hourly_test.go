@@ -322,6 +322,9 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 // Readers of a bucket do without sums that are gone or damaged, or that there is no room for,
 // and read those of the other dates.
 func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root := lakesWithSums(t)["one collector"]
 	s, err := table.Open(root)
 	if err != nil {

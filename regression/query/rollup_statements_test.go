@@ -380,6 +380,9 @@ func wantAlike(t *testing.T, what string, got, want answers, skip func(string) b
 
 // The other statements say of sums what they say of raw rows, too.
 func TestRollupTruthOfTheOtherStatements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root := busyDates(t)
 	raw, spreads, distributions := askMore(t, root), spreadsOf(t, root), distributionOf(t, root)
 	tails, means := tailsOf(t, root)

@@ -53,6 +53,9 @@ func addedUpFrom(t *testing.T, timeBucket time.Duration) {
 // Statements say the same whether they weigh rows or sums of them, and it is what the
 // weighed rows add up to, whatever buckets and windows cut hours and minutes in pieces.
 func TestSumsAreThoseOfWeighedRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
 	for name, root := range lakesOfRandomRows(t, 21) {
 		w, err := Open(t.Context(), root, Window{})

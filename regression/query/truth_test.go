@@ -68,6 +68,9 @@ func (w *world) rows() []methodspan.Row { return w.p.Item().Rows }
 // The figures of the design: what the weights are for. Each scene is drawn again
 // many times; bias is the mean of the relative errors.
 func TestAgainstSimulatedTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	scenes := []struct {
 		name      string
 		runs      int

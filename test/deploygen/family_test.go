@@ -27,6 +27,9 @@ func changedMethods(s deploygen.Scene) int {
 }
 
 func TestEverySceneDraws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	names := map[string]bool{}
 	for i, s := range families() {
 		if names[s.Name()] {

@@ -21,6 +21,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // come again as from a stored queue: those in flight and some that were acknowledged. Every row is
 // stored once.
 func TestWriter_RandomFaultsAndCrashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	faults := []fake.Fault{fake.AckLost, fake.Unavailable, fake.Quota, fake.StreamEnded, fake.Internal, fake.Invalid, fake.Precondition}
 	const writes = 60
 	injected := 0

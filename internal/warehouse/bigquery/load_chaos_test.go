@@ -104,6 +104,9 @@ func (c *loadChaos) crash(t *testing.T, l *bigquery.Loader, o bigquery.Options, 
 // are refused at random. Items come again as from a stored queue. Every row is in the table once,
 // or in a file that was given up.
 func TestLoader_RandomFaultsAndKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	injected := map[string]int{}
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

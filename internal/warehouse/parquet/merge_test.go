@@ -20,6 +20,9 @@ import (
 // counting, and ids left out. Some files have row groups of counts,
 // others have none.
 func TestMergeIsAddingRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	for seed := range uint64(12) {
 		long := seed%6 == 5 // so that row groups end for the length of names,
 		wide := seed%6 == 4 // or for the number of bins

@@ -59,6 +59,9 @@ func layered(depth int) *evidence.Deployment {
 
 // Two ways down from each of 40 layers are 2^40 ways in all. None is walked twice.
 func TestManyLayers(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	d := layered(40)
 	done := make(chan *evidence.Result, 1)
 	go func() {

@@ -24,6 +24,9 @@ func wantAlerts(t *testing.T, r *evidence.Result, want ...string) {
 }
 
 func TestNothingChanged(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	for seed := range uint64(5) {
 		wantAlerts(t, watch(t, newShop().deployment(seed), evidence.Defaults()))
 	}
@@ -53,6 +56,9 @@ func TestDeepestMethodIsRaised(t *testing.T) {
 
 // A caller whose own code got more expensive as well is reported next to its callee.
 func TestCallerWithGrowthOfItsOwn(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
 	s.at("Total").self[1] *= 4
@@ -68,6 +74,9 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 // what it pays more for its callee. It is the callee's all the same, as long as nothing
 // else is known; what is, is reported.
 func TestCallersAmidNoise(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	o := evidence.Defaults()
 	o.Evaluations = 1
 	const seeds = 40
@@ -110,6 +119,9 @@ func TestCallersAmidNoise(t *testing.T) {
 // others does not decide what all have in common: neither when it gets cheaper nor
 // when it gets more expensive.
 func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	for _, change := range []float64{0.7, 1.4} {
 		s := newShop()
 		s.methods = s.methods[:6]
@@ -131,6 +143,9 @@ func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
 }
 
 func TestWholeServiceIsRaisedAlone(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	s := newShop()
 	for i := range s.methods {
 		s.methods[i].self[1] *= 1.4
@@ -180,6 +195,9 @@ func TestCostThatMoved(t *testing.T) {
 
 // A query in a loop makes no call more expensive.
 func TestMoreCalls(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	s := newShop()
 	s.at("Price").calls[1] = map[string]float64{"Parse": 3}
 	r := watch(t, s.deployment(6), evidence.Defaults())
@@ -216,6 +234,9 @@ func TestMethodNamedLikeAPair(t *testing.T) {
 }
 
 func TestWarmUpIsLeftOut(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	s := newShop()
 	s.started, s.slow = 3, 0.5
 	d := s.deployment(7)
@@ -245,6 +266,9 @@ func TestWhatCannotBeJudged(t *testing.T) {
 
 // No verdict without power: what was not found could have been seen from there.
 func TestPowerIsTold(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	r := watch(t, newShop().deployment(9), evidence.Defaults())
 	for _, v := range r.Methods {
 		if v.State != evidence.NotProven {
@@ -330,6 +354,9 @@ func TestSameCellsSameVerdicts(t *testing.T) {
 }
 
 func TestOneInstanceEachIsSaid(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	s := newShop()
 	s.bases, s.heads = 1, 1
 	d := s.deployment(13)

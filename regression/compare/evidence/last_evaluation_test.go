@@ -28,6 +28,9 @@ func ended(t *testing.T, d *evidence.Deployment, buckets int, over bool) *eviden
 // What the last evaluation alone raised is reported at its end if there is much evidence, and
 // else is not; it waits for no look that never comes.
 func TestTheLastLookDecides(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	told, refused := 0, 0
 	for percent := 3; percent <= 60; percent++ {
 		for buckets := 2; buckets <= 6; buckets++ {

@@ -14,6 +14,9 @@ import (
 // expensive than the others: the interval of the change holds 0 as often as it says, as what
 // one version has more of such calls by chance is as likely what the other has less.
 func TestIntervalsOfRareExpensiveCalls(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	for _, c := range []struct {
 		name       string
 		rare, cost float64 // how many calls cost how many times as much

@@ -61,6 +61,9 @@ func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictSta
 
 // Every state is decided by its trace.
 func TestTraceOfEveryState(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
+	}
 	seen := map[evidence.VerdictState]int{}
 	evaluate := func(d *evidence.Deployment, buckets int, over bool) {
 		for state, n := range traceAgrees(t, ended(t, d, buckets, over)) {

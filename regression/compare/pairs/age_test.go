@@ -41,6 +41,9 @@ func leaking(version string, start time.Time, minutes, processes int, factor flo
 // Processes that never settle are compared with others of the same age: neither that the
 // old version's are older nor that the new one's were seen for less time is its change.
 func TestLeaksAreComparedByAge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	const minutes = 90
 	for name, gap := range map[string]time.Duration{"at the same time": 45 * time.Minute, "one after the other": 2 * time.Hour} {
 		for factor, want := range map[float64]evidence.VerdictState{1: evidence.NotProven, 1.6: evidence.Regressed} {

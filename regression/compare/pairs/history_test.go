@@ -110,6 +110,9 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 // BigQuery bills what is read: earlier deployments are read once, and cost no more than the
 // comparisons themselves.
 func TestEarlierDeploymentsInBigQuery(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	root := warehouseOf(t, deployedBefore(18, "shop"), 9)
 	percent, from := hostsDiffer(t, root, Options{})
 	s, address := remote.Serve(t, root)

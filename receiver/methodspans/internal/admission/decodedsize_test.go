@@ -89,6 +89,9 @@ func calls(n int) ptraceotlp.ExportRequest {
 // The estimate is what the decoder allocates, garbage included, or more; and not so much more
 // that requests as services send them would be refused.
 func TestDecodedSize_Sufficient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make test-full runs it")
+	}
 	allocated := func(decode func()) int64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
