@@ -9,8 +9,8 @@ import (
 
 var aggregated = NewMethod("aggregated.Calls")
 
-// Mode Aggregate times every call; those that were chosen have caller and CPU; a
-// change of mode and of rate in between loses none.
+// Mode Aggregate times every call. Chosen calls have caller and CPU. A change of mode or rate in
+// between loses no call.
 func TestAggregate_TimesEveryCall(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	const goroutines, each = 8, 5000
@@ -45,7 +45,7 @@ func TestAggregate_TimesEveryCall(t *testing.T) {
 			}
 		}
 	}
-	// On a busy machine all calls of a round may pass while the rate is 0.
+	// On a busy machine all calls of a round can fall into the time at rate 0.
 	for round := 0; round < 50 && (withCaller == 0 || withCPU == 0 && e.threadClock); round++ {
 		for range goroutines {
 			running.Go(func() {
@@ -70,7 +70,7 @@ func TestAggregate_TimesEveryCall(t *testing.T) {
 	}
 }
 
-// A call belongs to the minute it began in, also if it ends in another one.
+// A call belongs to the minute in which it began, even if it ends in another one.
 func TestAggregate_CellWithinMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _ := startWith(t, func(c *config) {})

@@ -10,8 +10,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
-// The paths of a probe, side by side with the floor each of them stands on.
-// Subtract "bare" for the net cost.
+// The paths of a probe, each next to its floor. Subtract "bare" for the net cost.
 
 //go:noinline
 func bare(x int) int { return x + 1 }
@@ -38,7 +37,7 @@ func emptyDefer(x int) int {
 	return x + 1
 }
 
-// drain accepts requests unseen, so that the other processor has little to do.
+// drain accepts requests without reading them, so that the other processor has little to do.
 func drain(*request) (export.Outcome, error) { return export.Accepted, nil }
 
 func benchEngine(b *testing.B) *engine {

@@ -29,8 +29,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A stderr that nobody reads holds up nothing: neither NewMethod nor Stats, nor the
-// beginning and the end of the SDK.
+// A stderr that nobody reads blocks nothing: neither NewMethod, Stats, Start nor shutdown.
 func TestMessages_StderrBlocked(t *testing.T) {
 	pipe := newStuck()
 	old := messages
@@ -61,13 +60,13 @@ func TestMessages_StderrBlocked(t *testing.T) {
 	}
 }
 
-// What goes on after its context has ended cannot hold shutdown up; until it lets go
-// there is no other Start.
+// A writer or client that ignores the end of its context cannot block shutdown. Until it returns,
+// Start is refused.
 func TestShutdown_Bounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		options func(*stuck) []Option
-		bounded bool   // the context of shutdown
-		holder  string // what the error says
+		bounded bool   // the context of shutdown has a deadline
+		holder  string // part of the error message
 	}{
 		"a writer":                  {func(s *stuck) []Option { return []Option{WithWriter(s)} }, true, "as the writer takes no more"},
 		"a writer, and no deadline": {func(s *stuck) []Option { return []Option{WithWriter(s)} }, false, "as the writer takes no more"},
@@ -131,7 +130,7 @@ func TestShutdown_NilContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := shutdown(nil); err != nil { // what a program may do all the same
+	if err := shutdown(nil); err != nil { // invalid, but programs do it
 		t.Error(err)
 	}
 	if Stats().QueueCapacity != 0 {

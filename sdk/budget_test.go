@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Default rates give way to what is affordable, the busiest first; counts and estimates stay right.
+// Default rates are lowered to the affordable number, the busiest first. Counts and estimates stay right.
 func TestBudget_LowersDefaultRates(t *testing.T) {
 	c := &collector{}
 	busy, seldom, chosen := NewMethod("shop/budget.Busy"), NewMethod("shop/budget.Seldom"), NewMethod("shop/budget.Chosen", Rate(0.5))
@@ -46,7 +46,7 @@ func TestBudget_LowersDefaultRates(t *testing.T) {
 	}
 	stop()
 
-	calls, timed, variance := 0.0, 0.0, 0.0 // of the busy method, as measurements say
+	calls, timed, variance := 0.0, 0.0, 0.0 // estimates for the busy method from its measurements
 	for _, kind := range []string{"call", "aggregate"} {
 		for _, s := range c.spans(t, kind) {
 			if s.name != busy.Name() {
@@ -68,8 +68,7 @@ func TestBudget_LowersDefaultRates(t *testing.T) {
 	}
 }
 
-// What one may have: nobody gives way as long as all of it is affordable, and those who want little
-// never do.
+// No method is limited while all are affordable together, and methods with few records never are.
 func TestFairShare_MaxMin(t *testing.T) {
 	for _, test := range []struct {
 		wanted []float64
@@ -106,7 +105,7 @@ func TestBudget_KeepsRateOne(t *testing.T) {
 	}
 }
 
-// A rate that gives way stays above the file's min, and above what can be stored.
+// A lowered rate stays above the file's min, and above the lowest rate that can be stored.
 func TestBudget_KeepsFileBounds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "methods.json")
 	if err := os.WriteFile(path, []byte(`{"version": 1, "defaults": {"min": 0.002}}`), 0o600); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/cpuslots"
 )
 
-// The calibrated costs are of the order of what a timed call costs; in the end that
-// of CPU, which reads two more clocks, is the higher one.
+// The calibrated costs have the order of magnitude of a timed call; the cost with CPU, which reads two
+// more clocks, ends up higher.
 func TestCalibration(t *testing.T) {
 	e := &engine{config: defaultConfig(), threadClock: true, slots: cpuslots.Of(cpuslots.Most)}
 	e.probe.prepare(e)
@@ -26,9 +26,9 @@ func TestCalibration(t *testing.T) {
 	t.Errorf("a call timed by the wall costs %d ns, one whose CPU is timed %d ns", e.probe.wall.inLoop.Load(), e.probe.cpu.inLoop.Load())
 }
 
-// What the probe adds to an empty call's time is what it says that it adds, whether the
-// call's CPU is timed or not, and no reading of the thread's clock is in it. A host may give
-// its processors to others meanwhile: then another round has to show it.
+// The reported cost inside an empty call equals its measured time, with and without timed CPU, and
+// contains no reading of the thread's clock. A host can give its processors to others during a round;
+// then another round must pass.
 func TestCalibration_EmptyCallMatchesProbe(t *testing.T) {
 	e, _ := startWith(t, func(*config) {})
 	median := func(s settings) (cpu, wall int64) {
@@ -64,14 +64,13 @@ func TestCalibration_EmptyCallMatchesProbe(t *testing.T) {
 	t.Errorf("an empty call takes\n%s", strings.Join(found, "\n"))
 }
 
-// The time of a short method is the same whether it is timed often or seldom, with the
-// probe's part taken off, on an idle host and next to others that use its processors:
-// between two timed calls the caches forget the probe. It is of rounds in turn, since
-// the machine's speed changes, and the median of tries. Next to others it takes some of their
-// turns, in which every call may follow one of theirs; then a round with others has to show it.
+// The time of a short method, less the probe's part, does not depend on its rate, on an idle host and
+// next to busy programs: between two timed calls the caches lose the probe. Rounds alternate, because the
+// speed of the machine changes, and the median of several tries counts. Next to busy programs every call
+// of a round can follow one of theirs; then another round must pass.
 func TestTimes_IndependentOfRate(t *testing.T) {
 	if raceEnabled {
-		return // its part of the probe is cold, too, and many times as large
+		return // the probe's part is cold, too, and many times larger
 	}
 	t.Run("idle", func(t *testing.T) {
 		e, _ := startWith(t, func(*config) {})
@@ -104,7 +103,7 @@ func dependenceNextToOthers(t *testing.T, e *engine) string {
 	return dependence(t, e)
 }
 
-// dependence says how the time of a method depends on its rate, "" if it does not.
+// dependence describes how the time of a method depends on its rate, or returns "".
 func dependence(t *testing.T, e *engine) string {
 	const iterations = 1000
 	x := uint64(1)

@@ -44,8 +44,8 @@ func callersOf(e *engine, m *Method) (callers []string) {
 	return callers
 }
 
-// The caller is the nearest frame whose method is on, whatever the method was
-// named; "(entry)" if there is none; unknown beyond the frames looked at.
+// The caller is the nearest frame whose method is on, whatever the method's name is; "(entry)" without
+// one; unknown beyond the searched frames.
 func TestCallers(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	check := func(what, want string) {
@@ -110,12 +110,12 @@ func either(m *Method) {
 	child()
 }
 
-// One function that begins several methods does not tell which is the caller.
+// A function that begins several methods does not identify the caller.
 func TestCallers_AmbiguousFunction(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	both := []*Method{NewMethod("called.Either"), NewMethod("called.Or")}
 	want := "called.Either, unknown"
-	if both[0].located.Load() { // an earlier run of the test: what is learnt about a function stays
+	if both[0].located.Load() { // an earlier run of the test: a function's owner is permanent
 		want = "unknown, unknown"
 	}
 	for _, m := range both {
@@ -126,7 +126,7 @@ func TestCallers_AmbiguousFunction(t *testing.T) {
 	}
 }
 
-// Panics and Goexit end a call that is deferred, and free its thread.
+// Panics and Goexit end a deferred call, and free its thread.
 func TestCall_PanicAndGoexit(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, cpuRate: 1} })
 	func() {
@@ -149,8 +149,7 @@ func TestCall_PanicAndGoexit(t *testing.T) {
 	}
 }
 
-// A detailed call that is ended twice is recorded once, also when its detail
-// serves another call by then.
+// A detailed call that is ended twice is recorded once, even if its detail serves another call by then.
 func TestCall_EndedTwice(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, cpuRate: 1} })
 	first := childMethod.Begin()
@@ -167,8 +166,8 @@ func TestCall_EndedTwice(t *testing.T) {
 	}
 }
 
-// A second End of a call timed by the wall alone is a second measurement, as the
-// documentation says, and still one call.
+// A second End of a call timed by the wall alone is a second measurement, as documented, and still
+// one call.
 func TestCall_EndedTwiceWallOnly(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, noCaller: true} })
 	force(e, childMethod, settings{rate: 1, noCaller: true})
@@ -218,7 +217,7 @@ func TestNewMethod_SameName(t *testing.T) {
 	}
 }
 
-// A Call lives in registers.
+// A Call fits into registers.
 func TestCall_ThreeWords(t *testing.T) {
 	if size := unsafe.Sizeof(Call{}); size > 3*unsafe.Sizeof(uintptr(0)) && size > 24 {
 		t.Errorf("%d bytes", size)
@@ -228,7 +227,7 @@ func TestCall_ThreeWords(t *testing.T) {
 	}
 }
 
-// A probe that is off must cost a load and a branch: Begin and End are inlined.
+// A probe that is off costs a load and a branch: Begin and End are inlined.
 func TestProbe_Inlined(t *testing.T) {
 	out, err := exec.Command("go", "build", "-gcflags=-m=2", ".").CombinedOutput()
 	if err != nil {
@@ -244,7 +243,7 @@ func TestProbe_Inlined(t *testing.T) {
 	}
 }
 
-// What a program leaves out by nil is left out.
+// A nil argument means that the setting is absent.
 func TestBeginContext_NilContext(t *testing.T) {
 	m := NewMethod("called.Nil", nil, Rate(1), nil)
 	c := &collector{}

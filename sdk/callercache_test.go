@@ -36,14 +36,14 @@ func wayBoth(m *Method) {
 	wayHereFunction()
 }
 
-// A way that was met before leads to the caller of now: methods are switched on and
-// off, and functions turn out to hold a probe, after it was kept.
+// A cached stack leads to the current caller: methods are switched on and off, and functions turn out to
+// hold a probe, after it was cached.
 func TestCallerCache_FollowsChanges(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	caller := func() string {
 		t.Helper()
 		found := ""
-		for round := range 4 { // learnt, looked for, kept
+		for round := range 4 { // resolved, searched, cached
 			e.ring.Dequeue(nil, 100)
 			wayFarFunction(wayNearFunction)
 			for _, r := range e.ring.Dequeue(nil, 100) {
@@ -77,10 +77,10 @@ func TestCallerCache_FollowsChanges(t *testing.T) {
 		}
 	}
 
-	// Once it has begun two methods a function tells of neither.
+	// Once a function has begun two methods, it identifies neither.
 	one, two := NewMethod("ways.One"), NewMethod("ways.Two")
 	want := "ways.One"
-	if one.located.Load() { // an earlier run of the test: what is learnt about a function stays
+	if one.located.Load() { // an earlier run of the test: a function's owner is permanent
 		want = callerText(nil)
 	}
 	last := func() string {
@@ -104,8 +104,8 @@ func TestCallerCache_FollowsChanges(t *testing.T) {
 	}
 }
 
-// More ways than are kept lead to their callers too, and what is kept once costs no
-// memory again.
+// Stacks beyond the cache's bound also lead to their callers, and a cached stack allocates nothing
+// again.
 func TestCallerCache_Bounded(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	if !e.walkable || raceEnabled {
@@ -133,7 +133,7 @@ func TestCallerCache_Bounded(t *testing.T) {
 		all()
 	}
 	runtime.ReadMemStats(&after)
-	if n := after.Mallocs - before.Mallocs; n > 100 { // of the test's own runtime
+	if n := after.Mallocs - before.Mallocs; n > 100 { // allocations of the test's own runtime
 		t.Errorf("%d allocations in 2,000 calls by ways that are known", n)
 	}
 	kept := 0

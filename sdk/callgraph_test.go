@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
-// graphOf declares methods of a package with a call graph, as a build does: each line is a name and
-// the places of its callees.
+// graphOf declares methods of a package with a call graph, like a build: each line is a name and the
+// indexes of its callees.
 func graphOf(t testing.TB, pkg string, lines ...string) []*Method {
 	t.Helper()
 	registry.mu.Lock()
@@ -23,7 +23,7 @@ func graphOf(t testing.TB, pkg string, lines ...string) []*Method {
 	for i, line := range lines {
 		name, _, _ := strings.Cut(line, " ")
 		m := NewMethod(pkg + "." + name)
-		m.node = registry.graph[m.owner.Name] // it may be of an earlier run of the test
+		m.node = registry.graph[m.owner.Name] // the previous node can belong to an earlier run of the test
 		m.node.method.Store(m)
 		m.located.Store(false)
 		methods[i] = m
@@ -39,7 +39,7 @@ func graphOf(t testing.TB, pkg string, lines ...string) []*Method {
 	return methods
 }
 
-// named starts without settings but those of a method file, as a build does.
+// named starts with the settings of a method file alone, like a build.
 func named(t testing.TB, file string) *engine {
 	t.Helper()
 	e, _ := startWith(t, func(c *config) {
@@ -57,7 +57,7 @@ func filed(t testing.TB, entries string) *methodfile.File {
 	return file
 }
 
-// on lists the rates of the methods that are on.
+// on returns the rates of the methods that are on.
 func on(methods []*Method) string {
 	var names []string
 	for _, m := range methods {
@@ -82,11 +82,11 @@ func TestActivation_OutlivesCaller(t *testing.T) {
 	e := named(t, `{"version": 1, "methods": [`+entries+`]}`)
 	expect("root=0.25 own=1 second=0.5")
 	before := methods[1].Calls()
-	call(1) // off: it leads nowhere
+	call(1) // off: it activates nothing
 	expect("root=0.25 own=1 second=0.5")
 	call(0)
 	expect("root=0.25 left=0.25 own=1 second=0.5")
-	call(1) // what two roots reach has the settings of the first entry
+	call(1) // a method below two roots has the settings of the first entry
 	expect("root=0.25 left=0.25 own=1 deep=0.5 second=0.5")
 	call(3)
 	call(2)
@@ -95,7 +95,7 @@ func TestActivation_OutlivesCaller(t *testing.T) {
 		t.Errorf("%d calls of a method that was on for one", calls)
 	}
 
-	// What has run stays on as its settings change; the collector and the file switch off and on.
+	// An activated method stays on when its settings change; the collector and the file switch it off and on.
 	rates, err := parseRates([]byte(`{"methods": [{"name": "lazy.left", "mode": "off"}, {"name": "lazy.deep", "p": 0.125}, {"name": "lazy.far", "p": 0.0625}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestActivation_OutlivesCaller(t *testing.T) {
 	}
 }
 
-// Counts of what a caller switched on begin then, and are exact as all others.
+// Counts of an activated method begin with the activation, and are exact.
 func TestActivation_CountsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pkg := fmt.Sprint("counted", Stats().Methods) // methods without calls before
@@ -175,7 +175,7 @@ func TestActivation_CountsBegin(t *testing.T) {
 	})
 }
 
-// Measurements of what a caller switched on say so for a minute, one by one and as sums.
+// Measurements are marked for a minute after an activation, single ones and sums.
 func TestActivation_MarksMeasurements(t *testing.T) {
 	for _, mode := range []string{"sample", "aggregate"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -212,8 +212,9 @@ func TestActivation_MarksMeasurements(t *testing.T) {
 	}
 }
 
-// A row belongs to the minute that it begins in, so that of what is switched on between the end of
-// an interval and its cut begins before that end. What no request accepted for long is one row.
+// A row belongs to the minute in which it begins. So counts of a method that is activated between the end
+// of an interval and its cut begin before that end. Intervals that no request accepted for long become
+// one row.
 func TestActivation_CountsAtShutdown(t *testing.T) {
 	pkg := fmt.Sprint("ending", Stats().Methods)
 	methods := graphOf(t, pkg, "root 1", "inner")
@@ -241,7 +242,7 @@ func TestActivation_CountsAtShutdown(t *testing.T) {
 	}
 }
 
-// A package may be initialised after a caller of its methods has run.
+// A package can be initialised after a caller of its methods has run.
 func TestActivation_LateDeclaration(t *testing.T) {
 	first := graphOf(t, "early", "root 1", "later")
 	later := first[1]
@@ -262,7 +263,7 @@ func TestActivation_LateDeclaration(t *testing.T) {
 	}
 }
 
-// forgotten makes methods as they are before the first call.
+// forgotten resets methods to their state before the first call.
 func forgotten(methods []*Method) {
 	for _, m := range methods {
 		m.located.Store(false)
@@ -270,8 +271,8 @@ func forgotten(methods []*Method) {
 	}
 }
 
-// Goroutines activate methods while their settings change: no call is missed that follows one of a
-// caller, and what is switched off stays off.
+// Goroutines activate methods while settings change: no call after an activation is missed, and a method
+// that is switched off stays off.
 func TestActivation_DuringSettingsChange(t *testing.T) {
 	const goroutines, rounds = 8, 200
 	methods := graphOf(t, "racing", "root 1 2", "left 2 3", "right 1 3", "deep 0")
@@ -322,7 +323,7 @@ func TestActivation_DuringSettingsChange(t *testing.T) {
 	}
 }
 
-// An activated method is as cheap as another one.
+// An activated method is as cheap as any other.
 func TestActivation_NoAllocation(t *testing.T) {
 	methods := graphOf(t, "cheap", "root 1", "inner")
 	named(t, `{"version": 1, "methods": [{"class": "cheap", "method": "root", "rate": 1e-9, "cpu_rate": 0, "scope": "lazy"}]}`)

@@ -27,8 +27,8 @@ func (s *truthOf) addRecord(r *record) {
 	}
 }
 
-// Folding keeps every sum, whatever the order and however full the table is:
-// first callers are given up, then records are lost, and both are counted.
+// Aggregation keeps every sum, in any order and for a table of any fill: first callers are dropped, then
+// records are lost, and both are counted.
 func TestOverflow_KeepsSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	methods := make([]*Method, 6)
@@ -117,8 +117,8 @@ func TestOverflow_KeepsSums(t *testing.T) {
 	}
 }
 
-// Every timed call is in the queue, in a cell, or named as lost, while the queue
-// is full most of the time.
+// Every timed call is in the queue, in a cell, or counted as lost, while the queue is full most of the
+// time.
 func TestOverflow_Accounted(t *testing.T) {
 	m := NewMethod("overflow.Method")
 	e, _ := startWith(t, func(c *config) { c.queue, c.batch = 32, 16 })

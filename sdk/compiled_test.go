@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The compiler compiles generic code in each package that reaches its types. A package with probes
-// reaches Method, and may not come from there to all that the SDK is made of.
+// The compiler compiles generic code in each package that reaches its types. A package with probes reaches
+// Method; from there it must not reach the rest of the SDK.
 func TestProbedPackage_CompilesNoSDKCode(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "probed.a")
 	if text, err := exec.Command("go", "build", "-o", archive, "./testdata/probed").CombinedOutput(); err != nil {

@@ -10,13 +10,12 @@ import (
 	"testing"
 )
 
-// inAndOut are the ways to use a coroutine that Go ends a program for if the call in
-// which it is used has its thread locked. All can only be seen in a program of their
-// own: none of the SDK's tests may contain iter.Pull, or no CPU would be timed in them.
+// inAndOut are the uses of a coroutine for which Go ends a program if the call has its thread locked. Each
+// needs a program of its own: the SDK's tests must not contain iter.Pull, or no CPU would be timed in them.
 var inAndOut = []string{"pulling in", "pulling after", "pulling deeper", "yielding in"}
 
-// The SDK never ends the program it watches: where it contains iter.Pull no thread is
-// locked, in no mode, and the records say so.
+// The SDK never ends the program it watches: if it contains iter.Pull, no thread is locked in any mode,
+// and records are marked so.
 func TestCoroutines_ProgramSurvives(t *testing.T) {
 	program := buildCoroutines(t)
 	var all []string
@@ -50,14 +49,12 @@ func TestCoroutines_ProgramSurvives(t *testing.T) {
 	}
 }
 
-// repeats is how often a program makes the same call where one must have its CPU timed:
-// next to a call in flight not all have, and clocks that part where a host takes the
-// processor away are not believed.
+// repeats is the number of equal calls of which one must have its CPU timed: next to a call in flight not
+// all do, and readings are untrusted where a host takes the processor away.
 const repeats = 30
 
-// That is what it is for: with threads locked the program dies in each of these ways,
-// but in methods that are declared Blocking, or if the coroutine is made and used
-// within the same call.
+// The reason for the rule: with locked threads the program dies in each of these ways, except in Blocking
+// methods, or if the coroutine is made and used within one call.
 func TestCoroutines_CPUOnRequest(t *testing.T) {
 	program := buildCoroutines(t)
 	for _, way := range inAndOut {
@@ -86,8 +83,8 @@ func TestCoroutines_CPUOnRequest(t *testing.T) {
 	}
 }
 
-// A program without iter.Pull has its CPU timed, unless it says otherwise. Without its
-// symbols it is none the wiser, nor is one with iter.Pull.
+// A program without iter.Pull has its CPU timed by default. Stripping its symbols does not change that,
+// nor the answer for one with iter.Pull.
 func TestCoroutines_AbsentTimesCPU(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-ldflags=-s -w"}} {
 		program := buildCoroutines(t, append(flags, "-tags=nopull")...)
@@ -107,15 +104,15 @@ func TestCoroutines_AbsentTimesCPU(t *testing.T) {
 	}
 }
 
-// output is what the program of testdata/coroutines printed.
+// output is the output of the program of testdata/coroutines.
 type output struct {
-	ended      bool // as it should
+	ended      bool // it ended normally
 	text, said string
 }
 
 func (o output) String() string { return o.text + o.said }
 
-// cpuOf is what the records of a method's calls say of their CPU.
+// cpuOf summarises the CPU states of a method's records.
 func (o output) cpuOf(method string) (cpu []string) {
 	for _, found := range regexp.MustCompile(`corehour call .* method=`+method+`\.Method .* cpu=(\S+)`).FindAllStringSubmatch(o.text, -1) {
 		cpu = append(cpu, found[1])
@@ -123,13 +120,13 @@ func (o output) cpuOf(method string) (cpu []string) {
 	return cpu
 }
 
-// exact reports whether a call of the method has a CPU time. Not all need to.
+// exact reports whether at least one call of the method has a CPU time.
 func (o output) exact(method string) bool {
 	return regexp.MustCompile(`method=` + method + `\.Method .* cpu=\d`).MatchString(o.text)
 }
 
-// buildCoroutines builds that program and returns how to run it: with variables and
-// options, and what it is to do.
+// buildCoroutines builds that program and returns a function that runs it with variables, options and a
+// task.
 func buildCoroutines(t *testing.T, flags ...string) func(t *testing.T, options []string, do ...string) output {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "coroutines")

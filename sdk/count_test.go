@@ -12,8 +12,8 @@ import (
 
 var exactMethods = []*Method{NewMethod("exact.a"), NewMethod("exact.b"), NewMethod("exact.c")}
 
-// Counts are exact under any schedule: many goroutines, changes of rate, mode and
-// GOMAXPROCS, counters that spread, and a queue that is full all the time.
+// Counts are exact under any schedule: many goroutines, changes of rate, mode and GOMAXPROCS, counters
+// that spread, and a queue that is full all the time.
 func TestCounts_Exact(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	stop, err := Start(context.Background(), WithWriter(io.Discard), WithQueue(16))

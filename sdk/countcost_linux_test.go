@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/ring"
 )
 
-// What a counted call costs is known where it finds all in the processor's caches, and where it does not:
-// methods are called in turn, few of them or more than the first caches hold.
+// The cost of a counted call is known in and out of the processor's caches: methods are called in turn,
+// few of them or more than the first caches hold.
 func TestCounts_OutOfCacheCost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes more time than what is measured")
@@ -20,17 +20,17 @@ func TestCounts_OutOfCacheCost(t *testing.T) {
 	if many.actual < 3*many.loop {
 		t.Skip("the caches hold all methods")
 	}
-	// Other programs on the same processors push some of it out, in proportion.
+	// Other programs on the same processors evict some of it, in proportion.
 	if more := few.said - few.loop; more > (many.said-many.loop)/10 {
 		t.Errorf("calls that find all in the caches take %.1f ns more than in a loop, those that do not %.1f", more, many.said-many.loop)
 	}
-	// Half of what is said is the error that readers take it to have.
+	// Readers assume an error of half of the reported cost.
 	if many.said < many.actual/2 || many.said > 2*many.actual {
 		t.Errorf("a call took %.1f ns, said %.1f", many.actual, many.said)
 	}
 }
 
-// inTurn is what a counted call takes in ns, what it takes in a loop, and what the SDK says.
+// inTurn returns the actual cost of a counted call in ns, its cost in a loop, and the reported cost.
 type inTurn struct{ actual, loop, said float64 }
 
 func countedInTurn(t *testing.T, many int) inTurn {
@@ -51,7 +51,7 @@ func countedInTurn(t *testing.T, many int) inTurn {
 	walk := func(count bool) float64 {
 		before := hostclock.ThreadCPU()
 		for _, i := range order {
-			for range 200 { // so that a call does not overlap the next one in the processor
+			for range 200 { // so that consecutive calls do not overlap in the processor
 				x = x*6364136223846793005 + 1442695040888963407
 			}
 			if count {

@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// What a call that is only counted reads and writes lies on one cache line where the method is not
-// busy, and on two where it is, in arrays of methods, too.
+// A counted call uses one cache line if the method is not busy, and two if it is, in arrays of methods,
+// too.
 func TestCounts_CacheLines(t *testing.T) {
 	var m Method
-	if end := unsafe.Offsetof(m.first) + unsafe.Sizeof(m.first); end > cacheLine-8 { // 8 bytes may be the allocator's
+	if end := unsafe.Offsetof(m.first) + unsafe.Sizeof(m.first); end > cacheLine-8 { // 8 bytes can belong to the allocator
 		t.Errorf("a call uses the first %d bytes of its method", end)
 	}
 	if size := unsafe.Sizeof(m); size%cacheLine != 0 {
@@ -20,7 +20,7 @@ func TestCounts_CacheLines(t *testing.T) {
 	}
 }
 
-// A counter is taken over by later plans only, and no call of a plan before changes what it says.
+// Only later plans take a counter over, and no call of an earlier plan changes its values.
 func TestCounter_TakeOver(t *testing.T) {
 	first, second := &plan{number: 1}, &plan{number: 2}
 	var c callCounter
@@ -40,7 +40,7 @@ func TestCounter_TakeOver(t *testing.T) {
 	}
 }
 
-// Counters keep nothing of an SDK that was shut down.
+// Counters retain nothing of an SDK that was shut down.
 func TestCounter_AfterShutdown(t *testing.T) {
 	m := NewMethod("released.Work")
 	m.shardCounters(2)

@@ -16,9 +16,9 @@ import (
 
 var truth = NewMethod("truth.Method")
 
-// burn uses so much CPU of its goroutine, whatever the wall says. It counts in
-// pieces that are short against a time slice, and only what the thread's clock
-// shows: a goroutine that is locked to its thread has that clock for itself.
+// burn uses the given CPU time on its goroutine, whatever the wall time. It works in pieces that are short
+// compared to a time slice, and counts only the thread's clock: a goroutine that is locked to its thread
+// has that clock for itself.
 func burn(cpu time.Duration) time.Duration {
 	start := hostclock.ThreadCPU()
 	for {
@@ -28,17 +28,16 @@ func burn(cpu time.Duration) time.Duration {
 	}
 }
 
-// burnLocked is burn for a call that may not be locked by the probe: what it says was
-// used is true on a busy machine too, which moves goroutines.
+// burnLocked is burn for a call that the probe may not lock: its result is true on a busy machine, too,
+// which moves goroutines.
 func burnLocked(cpu time.Duration) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return burn(cpu)
 }
 
-// CPU time is true in every situation that makes the thread's clock lie about a
-// goroutine that is free to move: sleep, channels, blocking system calls, and
-// spinning among others.
+// CPU time is true in every situation in which the thread's clock would be wrong for a goroutine that can
+// move: sleep, channels, blocking system calls, and spinning among others.
 func TestCPU_True(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1})
@@ -98,15 +97,15 @@ func TestCPU_True(t *testing.T) {
 				}
 			})
 		}
-		truth.lastCPU.Store(0) // of a method without short calls every CPU time is kept
+		truth.lastCPU.Store(0) // a method without short calls keeps every CPU time
 		var apart []time.Duration
 		untrusted := 0
 		const repeats = 8
 		for range repeats {
 			var inside time.Duration
 			used := timed(func() time.Duration {
-				// Locked by the test itself, the thread's clock is the truth whatever
-				// the probe does.
+				// The test locks the thread itself, so the thread's clock is true whatever the
+				// probe does.
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
 				start := hostclock.ThreadCPU()
@@ -129,20 +128,18 @@ func TestCPU_True(t *testing.T) {
 			if r[0].cpu > r[0].wall {
 				t.Errorf("%s: CPU %d, wall %d", name, r[0].cpu, r[0].wall)
 			}
-			// Between the readings of the probe and those of the test lie four
-			// readings' worth of work and a few calls.
+			// Between the readings of the probe and those of the test are four readings and a few
+			// calls.
 			apart = append(apart, cpu-inside-inside/100-8*costOfReading())
 		}
 		close(quit)
 		others.Wait()
-		// Clocks that part where a host takes the processor away are not believed, which
-		// is seldom.
+		// Readings are untrusted where a host takes the processor away, which is rare.
 		if untrusted > repeats/4 {
 			t.Errorf("%s: %d of %d calls have no CPU time that is trusted", name, untrusted, repeats)
 			continue
 		}
-		// A thread that loses its processor just there, to another one or to another
-		// machine on the same host, pays for it; that is seldom, too.
+		// A thread that loses its processor at this point pays for it, which is rare, too.
 		slices.Sort(apart)
 		if off := apart[len(apart)*3/4-1]; off > 2500*time.Nanosecond {
 			t.Errorf("%s: CPU recorded is off by %s more than is tolerable: %s", name, off, apart)
@@ -150,10 +147,10 @@ func TestCPU_True(t *testing.T) {
 	}
 }
 
-// costOfReading is what a reading of the thread's clock costs now.
+// costOfReading returns the current cost of a reading of the thread's clock.
 func costOfReading() time.Duration {
 	const readings = 2000
-	runtime.LockOSThread() // the clock of another thread has nothing to do with it
+	runtime.LockOSThread() // because every thread has its own clock
 	defer runtime.UnlockOSThread()
 	start := hostclock.ThreadCPU()
 	for range readings - 1 {
@@ -172,16 +169,15 @@ func timed(work func() time.Duration) time.Duration {
 	return work()
 }
 
-// Many calls that wait at once make slots scarce. What is refused then must not
-// favour cheap or expensive calls: weighted by their probabilities, half of the records
-// are of expensive calls, as half of the calls are.
+// Many waiting calls make slots scarce. Refusals must not favour cheap or expensive calls: weighted by
+// their probabilities, half of the records belong to expensive calls, as half of the calls do.
 func TestCPU_ScarceSlotsUnbiased(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 14 })
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
 	const cheap, expensive, between = 10 * time.Microsecond, 400 * time.Microsecond, 100 * time.Microsecond
 	var taken expensiveShare
 	calls := 0
-	// What a busy machine takes away makes records scarce too: it takes more rounds.
+	// A busy machine makes records scarce, too: then it takes more rounds.
 	for round := 0; round < 6 && !(taken.uncertain() < 0.04); round++ {
 		var running sync.WaitGroup
 		for g := range 40 {
@@ -209,8 +205,7 @@ func TestCPU_ScarceSlotsUnbiased(t *testing.T) {
 	if taken.records > calls/2 || taken.records < calls/50 {
 		t.Errorf("%d of %d calls have CPU time: slots were not scarce, or nearly nothing", taken.records, calls)
 	}
-	// A cheap call is taken for an expensive one where another machine on the host
-	// had its processor meanwhile.
+	// A cheap call counts as expensive if another machine on the host had its processor meanwhile.
 	off, uncertain := taken.share()-0.5, taken.uncertain()
 	if math.Abs(off) > 0.01+5*uncertain || !(uncertain < 0.1) {
 		t.Errorf("the share of expensive calls is off by %.3f, standard error %.3f", off, uncertain)
@@ -235,7 +230,7 @@ func (d *expensiveShare) addRecord(isExpensive bool, weight float64) {
 
 func (d *expensiveShare) share() float64 { return d.expensive / d.all }
 
-// uncertain is the standard error of the share, a ratio of two sums.
+// uncertain returns the standard error of the share, a ratio of two sums.
 func (d *expensiveShare) uncertain() float64 {
 	s := d.share()
 	return math.Sqrt((1-2*s)*d.expensiveSquares+s*s*d.squares) / d.all
@@ -260,8 +255,8 @@ func TestCPU_AtMostWall(t *testing.T) {
 			if r.state == cpuExact && (r.cpu > r.wall || r.cpu < 0) {
 				t.Fatalf("CPU %d, wall %d", r.cpu, r.wall)
 			}
-			// Reading the clocks is taken off, so the shortest calls may be nothing; and a
-			// kernel that takes stolen time off may take a short call off with it.
+			// The cost of reading the clocks is subtracted, so the shortest calls can be 0. A kernel that
+			// subtracts stolen time can subtract a short call with it.
 			if r.state == cpuExact && r.cpu == 0 && steps >= 1000 {
 				zeros++
 			}
@@ -272,9 +267,9 @@ func TestCPU_AtMostWall(t *testing.T) {
 	}
 }
 
-// A call that ends on another goroutine has no CPU time, and leaves the lock of
-// the first goroutine alone. That one is dead here, and its thread is gone: what the
-// runtime knew it by is given to the next, in hundreds of the rounds.
+// A call that ends on another goroutine has no CPU time, and leaves the lock of the first goroutine
+// unchanged. That goroutine is dead here, and its thread is gone: in hundreds of rounds the runtime reuses
+// its structures.
 func TestEnd_OtherGoroutineUntrusted(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
@@ -307,18 +302,16 @@ func TestEnd_OtherGoroutineUntrusted(t *testing.T) {
 	})
 }
 
-// giveBackLost undoes what calls of the method that ended elsewhere have done, which a
-// test may once the goroutines they began on are dead, and their threads with them, if no
-// other call has a slot. It tells how many slots were lost.
+// giveBackLost releases the slots lost by calls that ended elsewhere, and returns their number. A test can
+// do that once their first goroutines and threads are gone and no other call has a slot.
 func giveBackLost(m *Method) (lost int64) {
 	lost = cpuSlots.Lost.Load()
 	cpuSlots, m.cpu = cpuslots.Table[Method]{}, cpuslots.Holder{}
 	return lost
 }
 
-// A slot stays held with the thread of a call that ended elsewhere, so that there are
-// not more of both however many such calls there are; the method is timed by the wall
-// from then on, which is said, and after a restart too.
+// A call that ends elsewhere loses its slot together with its thread, so the number of both is bounded.
+// The method is timed by the wall from then on, which is logged, also after a restart.
 func TestEnd_OtherGoroutineLosesSlot(t *testing.T) {
 	strayed := NewMethod("truth.Strayed", Rate(1), CPURate(1))
 	said := hear(t)
@@ -370,8 +363,8 @@ func TestEnd_OtherGoroutineLosesSlot(t *testing.T) {
 	}
 }
 
-// A call that ends where it began has CPU time, and its thread is free afterwards,
-// wherever the goroutine has been in between.
+// A call that ends on its goroutine has CPU time, and its thread is free afterwards, wherever the
+// goroutine has been in between.
 func TestEnd_SameGoroutineTrusted(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
@@ -391,14 +384,14 @@ func TestEnd_SameGoroutineTrusted(t *testing.T) {
 			}()
 			<-done
 		}
-		// Clocks that part where a host takes the processor away are not believed.
+		// Readings are untrusted where a host takes the processor away.
 		if exact < calls/2 {
 			t.Errorf("%d of %d calls have their CPU time", exact, calls)
 		}
 	})
 }
 
-// byEitherID runs a test with the id of goroutines found in the runtime, and without.
+// byEitherID runs a test with both ways to find the goroutine id.
 func byEitherID(t *testing.T, f func(t *testing.T)) {
 	t.Run("found", f)
 	t.Run("written", func(t *testing.T) {
@@ -407,8 +400,8 @@ func byEitherID(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// The unlock is exactly matched: a goroutine that was locked by the program stays
-// locked after a timed call, and one that was not is free.
+// Every lock has its unlock: a goroutine that the program locked stays locked after a timed call, and any
+// other is free.
 func TestCPU_ThreadLockMatched(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	force(e, truth, settings{rate: 1, cpuRate: 1})

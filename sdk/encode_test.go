@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/histogram"
 )
 
-// What leaves is what the collector is written against, read by a decoder that
-// shares no code with the encoder.
+// The encoded request follows the collector's contract, read by a decoder that shares no code with the
+// encoder.
 func TestExport_Attributes(t *testing.T) {
 	c := &collector{}
 	outer := NewMethod("shop/cart.(*Cart).Total", Rate(1))
@@ -134,7 +134,7 @@ func TestExport_Attributes(t *testing.T) {
 
 var stateForm = regexp.MustCompile(`^ot=th:([0-9a-f]{1,14});rv:([0-9a-f]{14})$`)
 
-// checkTraceState checks th against p, and that rv is not rejected by it.
+// checkTraceState checks th against p, and that th does not reject rv.
 func checkTraceState(t *testing.T, state string, p float64) {
 	t.Helper()
 	m := stateForm.FindStringSubmatch(state)
@@ -173,7 +173,7 @@ func TestExport_TraceIDs(t *testing.T) {
 	m.BeginContext(context.WithValue(context.Background(), key{}, want)).End()
 	m.BeginContext(context.Background()).End()
 	m.BeginContext(context.WithValue(context.Background(), key{}, TraceContext{Group: "panic"})).End()
-	var none context.Context // a careless program's
+	var none context.Context // from a careless program
 	m.BeginContext(none).End()
 	stop()
 	spans := c.spans(t, "call")
@@ -194,7 +194,7 @@ func TestExport_TraceIDs(t *testing.T) {
 	}
 }
 
-// A cell travels with its sums, squares, maxima and histograms.
+// A cell is exported with its sums, squares, maxima and histograms.
 func TestExport_Aggregate(t *testing.T) {
 	c := &collector{}
 	m := NewMethod("aggregated.Method", WithMode(Aggregate), Rate(0))

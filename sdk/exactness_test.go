@@ -15,8 +15,8 @@ var (
 	exactLate  = NewMethod("exactness.Late")
 )
 
-// However many goroutines meet a full queue, each refused record is counted once,
-// and is in the sums once.
+// However many goroutines meet a full queue, each refused record is counted once and added to the sums
+// once.
 func TestQueue_RefusalCountedOnce(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 64 })
 	force(e, exactDrops, settings{rate: 1, noCaller: true})
@@ -24,7 +24,7 @@ func TestQueue_RefusalCountedOnce(t *testing.T) {
 	before := exactDrops.Calls()
 	var taken atomic.Int64
 	quit, quitted := make(chan struct{}), make(chan struct{})
-	go func() { // a reader, so that the queue is now full and now not
+	go func() { // a reader, so that the queue is full at times
 		defer close(quitted)
 		var batch []record
 		for {
@@ -62,9 +62,8 @@ func TestQueue_RefusalCountedOnce(t *testing.T) {
 	}
 }
 
-// Whether a call is chosen does not depend on whether the ones before were: in the
-// sequence that the whole path chooses, the number of runs is that of independent
-// draws (Wald and Wolfowitz), and so is the number of chosen calls.
+// Whether a call is chosen does not depend on earlier choices: the number of runs in the sequence of
+// choices is that of independent draws (Wald and Wolfowitz), and so is the number of chosen calls.
 func TestSampling_ChoicesIndependent(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 17 })
 	for _, p := range []float64{0.5, 0.2, 0.02} {
@@ -102,8 +101,8 @@ func TestSampling_ChoicesIndependent(t *testing.T) {
 	}
 }
 
-// A call that is still running at shutdown is counted, in the last interval, and
-// ends without harm: its slot and its thread are free, whatever runs then.
+// A call that is running at shutdown is counted in the last interval, and ends without harm: its slot and
+// thread are freed.
 func TestShutdown_MethodRunning(t *testing.T) {
 	for _, s := range []settings{
 		{rate: 1, noCaller: true}, {rate: 1, cpuRate: 1}, {rate: 0}, {rate: 0.5, tail: true, cpuRate: 1}, {mode: Aggregate, rate: 1, cpuRate: 1}, {mode: Aggregate},

@@ -45,7 +45,7 @@ func Example() {
 	// Output: 3 calls
 }
 
-// Which method deserves what.
+// Modes for kinds of methods.
 func ExampleNewMethod() {
 	entry := corehour.NewMethod("shop/web.(*Handler).Serve", corehour.Rate(1), corehour.CPURate(0.05))
 	inner := corehour.NewMethod("shop/price.Round", corehour.Rate(0.001))                                        // called a lot

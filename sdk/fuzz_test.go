@@ -13,7 +13,7 @@ func FuzzPairs(f *testing.F) {
 	f.Add("=,x,=%zz,a=b=c,,")
 	f.Fuzz(func(t *testing.T, value string) {
 		if strings.ContainsRune(value, 0) {
-			return // no variable of the environment holds it
+			return // no environment variable can contain it
 		}
 		t.Setenv("COREHOUR_FUZZED", value)
 		into := map[string]string{}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The core must fit into any program: it requires nothing, and the older of the two
-// Go releases that are supported.
+// The module must fit into any program: it requires nothing, and states the older of the two supported Go
+// releases.
 func TestGoMod_NoDependencies(t *testing.T) {
 	data, err := os.ReadFile("go.mod")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/spans"
 )
 
-// While a collector does not answer, the queue keeps room for calls, what was oldest in
-// it is added up, and nothing is lost or counted twice.
+// While a collector does not answer, the queue keeps room for calls: its oldest records are aggregated, and
+// nothing is lost or counted twice.
 func TestHeadroom_CollectorSilent(t *testing.T) {
 	m := NewMethod("room.Method")
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestHeadroom_CollectorSilent(t *testing.T) {
 	})
 }
 
-// Without a request in flight the records stay: the sender comes for them.
+// Without a request in flight the records stay, because the sender is about to take them.
 func TestHeadroom_OnlyDuringRequest(t *testing.T) {
 	m := NewMethod("room.Method")
 	e, _ := startWith(t, func(c *config) { c.queue, c.batch = 64, 8 })

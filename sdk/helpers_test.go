@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// force gives a method new settings, as a source above all others would.
+// force gives a method new settings that precede all other sources.
 func force(e *engine, m *Method, s settings) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -22,7 +22,7 @@ func force(e *engine, m *Method, s settings) {
 	e.updatePlan(m)
 }
 
-// keepOptions undoes at the end of the test what force does in it.
+// keepOptions restores the method's options at the end of the test.
 func keepOptions(t testing.TB) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -39,8 +39,8 @@ func keepOptions(t testing.TB) {
 	})
 }
 
-// collector is a server in memory that decodes what it is sent. answer decides,
-// before and after the request is taken, what the client sees of it.
+// collector is a server in memory that decodes requests. answer decides the client's view, before and
+// after the request is accepted.
 type collector struct {
 	mu       sync.Mutex
 	requests []wireRequest
@@ -90,7 +90,7 @@ func (c *collector) receive(body []byte) {
 	c.requests = append(c.requests, request)
 }
 
-// all returns what was taken, repeats dropped as the real receiver does.
+// all returns the accepted requests without repeats, like the real receiver.
 func (c *collector) all(t *testing.T) []wireRequest {
 	t.Helper()
 	c.mu.Lock()
@@ -129,8 +129,8 @@ func (c *collector) spans(t *testing.T, kind string) []wireSpan {
 
 func (c *collector) client() *http.Client { return &http.Client{Transport: c} }
 
-// start starts the SDK with what a test needs. The function it returns shuts down
-// and fails the test if anything was not delivered.
+// start starts the SDK with the settings of a test. The returned function shuts down and fails the test if
+// anything was not delivered.
 func start(t testing.TB, options ...Option) (*engine, func()) {
 	t.Helper()
 	keepOptions(t)
@@ -178,8 +178,7 @@ func trace(r *http.Request) {
 	}
 }
 
-// startWith makes an engine whose goroutines do not run: the test is its control loop
-// and its sender.
+// startWith returns an engine without running goroutines: the test is its control loop and sender.
 func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	t.Helper()
 	keepOptions(t)
@@ -200,7 +199,7 @@ func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	return e, &e.config
 }
 
-// seeded returns a source that gives the same numbers every time, to every caller.
+// seeded returns a deterministic source of random numbers.
 func seeded(seed uint64) func() uint64 {
 	var mu sync.Mutex
 	source := rand.NewPCG(seed, 0)
@@ -211,7 +210,7 @@ func seeded(seed uint64) func() uint64 {
 	}
 }
 
-// renew gives a method a new plan, with numbers of its own.
+// renew gives a method a new plan with its own random numbers.
 func renew(e *engine, m *Method, seed uint64) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -219,14 +218,13 @@ func renew(e *engine, m *Method, seed uint64) {
 	m.replacePlan(newPlan(e, m, e.policy.settingsFor(m)))
 }
 
-// shutdownForTest ends such an engine; what the test left in its queue is of no
-// interest.
+// shutdownForTest ends such an engine, and discards its queue.
 func (e *engine) shutdownForTest() {
 	registry.mu.Lock()
 	mine := registry.engine == e
 	registry.mu.Unlock()
 	if mine {
-		e.cut(e.unix(now()), true) // as the control loop does, or the next test would have these calls
+		e.cut(e.unix(now()), true) // like the control loop; otherwise the next test would get these calls
 		e.shutdown(context.Background())
 	}
 }

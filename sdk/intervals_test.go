@@ -14,8 +14,8 @@ import (
 
 var paced = NewMethod("paced.Method", Rate(0))
 
-// Counts leave on the clock: aligned intervals that never cross a minute, each
-// with the calls made in it, and the last one says so.
+// Counts leave on the clock: aligned intervals that never cross a minute, each with its calls; the last
+// one is marked final.
 func TestIntervals_Aligned(t *testing.T) {
 	for _, interval := range []time.Duration{time.Minute, 20 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestIntervals_Aligned(t *testing.T) {
 	}
 }
 
-// A long outage loses no count and no order: intervals wait, the oldest merge,
-// and all arrive when the collector is back.
+// A long outage loses no count and no order: intervals wait, the oldest merge, and all arrive when the
+// collector is back.
 func TestIntervals_OutageLosesNoCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var up atomic.Bool
@@ -97,7 +97,7 @@ func TestIntervals_OutageLosesNoCounts(t *testing.T) {
 			}
 			last = s.end
 		}
-		// What could have been used of the cores is known of all the time.
+		// The available core time is known for all of the time.
 		processes, lasted := c.spans(t, "process"), int64(0)
 		for i, s := range processes {
 			if i > 0 && s.start != processes[i-1].end {
@@ -111,8 +111,8 @@ func TestIntervals_OutageLosesNoCounts(t *testing.T) {
 	})
 }
 
-// Shutdown keeps to its deadline with a collector that never answers, says what
-// is left, and leaves no goroutine behind (the bubble would not end).
+// Shutdown keeps its deadline with a collector that never answers, reports the remaining data, and leaves
+// no goroutine behind (the bubble would not end).
 func TestShutdown_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -149,7 +149,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A collector that is not there at shutdown costs an error that says what is lost.
+// Without a collector, shutdown returns an error that names the loss.
 func TestShutdown_NoCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nobody := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
@@ -174,8 +174,8 @@ func TestShutdown_NoCollector(t *testing.T) {
 	})
 }
 
-// The clock on the wall is set forth and back, by hours and by less than an interval: counts stay exact,
-// and no interval is longer than its minute or has no length, as collectors take no CPU time for possible in that.
+// The wall clock is set forward and back, by hours and by less than an interval. Counts stay exact, and
+// every interval has a length within its minute, because collectors refuse CPU time beyond it.
 func TestIntervals_ClockSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
@@ -186,7 +186,7 @@ func TestIntervals_ClockSet(t *testing.T) {
 			3 * time.Hour, -5 * time.Hour, 17 * time.Second, -23 * time.Second, 2*time.Hour + 6*time.Second,
 			-4 * time.Second, -10 * time.Second, -30 * time.Second, 44 * time.Second,
 		} {
-			hostclock.StepWall(by) // steps that come to nothing
+			hostclock.StepWall(by) // the sum of the steps is 0
 			for range 25 {
 				m.Begin().End()
 				time.Sleep(time.Second)
@@ -204,8 +204,8 @@ func TestIntervals_ClockSet(t *testing.T) {
 	})
 }
 
-// Where the clock is set back by less than a second, the end of the interval is awaited: none begins
-// before the one before has ended.
+// If the clock is set back by less than a second, the end of the interval is awaited: no interval begins
+// before the end of the previous one.
 func TestIntervals_ClockSetByLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}

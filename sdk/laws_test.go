@@ -14,12 +14,12 @@ var (
 	switched = NewMethod("laws.Switched")
 )
 
-// A test of a law that is kept fails now and then, at the rate it is set to: over
-// many seeds neither more often (the law is broken) nor less (the test is blind).
-// The whole path is asked: the share chosen, the runs of its choices, its gaps.
+// A statistical test of a true hypothesis fails at its significance level: over many seeds neither more
+// often (the sampling is wrong) nor less (the test is blind). This checks the share of chosen calls, the
+// runs of choices, and the gaps.
 func TestSamplingTests_FailAtTheirLevel(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 12 })
-	const seeds, calls, level = 200, 4000, 1.96 // a test of 5%, by two-sided z
+	const seeds, calls, level = 200, 4000, 1.96 // a two-sided z test of 5%
 	for _, p := range []float64{0.5, 0.1, 0.02} {
 		force(e, lawful, settings{rate: p, noCaller: true})
 		failures := map[string]int{}
@@ -35,8 +35,8 @@ func TestSamplingTests_FailAtTheirLevel(t *testing.T) {
 				}
 			}
 		}
-		// 10 of 200 are expected, with a deviation of 3.1; laws of small whole numbers
-		// meet their level nearly.
+		// 10 of 200 are expected, with a standard deviation of 3.1; tests of small integers reach
+		// their level only approximately.
 		for _, law := range []string{"share", "runs", "gaps"} {
 			if n := failures[law]; n < 1 || n > 24 {
 				t.Errorf("p = %v: the law of %s is rejected for %d of %d seeds at 5%%", p, law, n, seeds)
@@ -45,7 +45,7 @@ func TestSamplingTests_FailAtTheirLevel(t *testing.T) {
 	}
 }
 
-// choices returns which of so many calls are chosen.
+// choices reports for each call whether it is chosen.
 func choices(e *engine, m *Method, calls int) []bool {
 	chosen := make([]bool, calls)
 	for i := range chosen {
@@ -61,7 +61,7 @@ func shareZ(chosen []bool, p float64) float64 {
 	return (float64(count(chosen)) - n*p) / math.Sqrt(n*p*(1-p))
 }
 
-// runsZ is the test of Wald and Wolfowitz.
+// runsZ is the runs test of Wald and Wolfowitz.
 func runsZ(chosen []bool) float64 {
 	runs := 1
 	for i := range chosen[1:] {
@@ -75,8 +75,8 @@ func runsZ(chosen []bool) float64 {
 	return (float64(runs) - mean) / math.Sqrt((mean-1)*(mean-2)/(n-1))
 }
 
-// gapsZ is chi-square over gaps up to each fifth of their law, as a z by the cube
-// root of Wilson and Hilferty.
+// gapsZ is chi-square over the quintiles of the distribution of gaps, as a z value by the cube root of
+// Wilson and Hilferty.
 func gapsZ(chosen []bool, p float64) float64 {
 	const most = 5
 	var edges []float64 // the last gap of each bin
@@ -124,13 +124,12 @@ func count(chosen []bool) int {
 	return n
 }
 
-// tally is what began under plans of one rate, and what came of it.
+// tally counts the calls that began under plans of one rate, and their records.
 type tally struct{ begun, kept atomic.Int64 }
 
-// However rates, modes and processors change under the calls, and while the queue
-// is full most of the time: the p of a record is the p that its gap was drawn from,
-// so of the calls that began under a plan of p the share kept with p is p; every
-// call is counted, and every one of mode Aggregate is in the sums.
+// Rates, modes and processors change under the calls, and the queue is full most of the time. The p of a
+// record is the p from which its gap was drawn, so of the calls that began under a plan of p the share p is
+// kept; every call is counted, and every call of mode Aggregate is in the sums.
 func TestSampling_RateUnderSwitches(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	e, _ := startWith(t, func(c *config) { c.queue = 64 })
@@ -144,7 +143,7 @@ func TestSampling_RateUnderSwitches(t *testing.T) {
 	before := switched.Calls()
 
 	const goroutines, each, leastSwitches, enough = 8, 10_000, 60, 1000
-	few := func() bool { // to tell, of some rate
+	few := func() bool { // too few calls of some rate to decide
 		for _, b := range begun {
 			if b.begun.Load() < enough {
 				return true
@@ -157,7 +156,7 @@ func TestSampling_RateUnderSwitches(t *testing.T) {
 	for range goroutines {
 		calling.Go(func() {
 			for made := 0; made < each || switches.Load() < leastSwitches || few(); made++ {
-				pl := switched.plan.Load() // what Begin does, seen from inside
+				pl := switched.plan.Load() // the same as in Begin
 				if pl == nil {
 					runtime.Gosched()
 					continue
@@ -175,7 +174,7 @@ func TestSampling_RateUnderSwitches(t *testing.T) {
 	}
 	quit := make(chan struct{})
 	var others sync.WaitGroup
-	others.Go(func() { // who takes a little from a queue that is full
+	others.Go(func() { // a slow reader of a queue that is full
 		for {
 			for _, r := range e.ring.Dequeue(nil, 16) {
 				begun[r.p()].kept.Add(1)

@@ -17,10 +17,9 @@ import (
 
 var ledgerQuiet = NewMethod("ledger.Quiet", NoCaller())
 
-// A server that takes some requests, refuses some, takes some and then hangs up,
-// and hangs up on some before it takes them. Whatever it does, the account holds:
-// counts taken and counts lost add up to the calls made, and the loss is what the
-// last total received says is missing.
+// A server accepts some requests, refuses some, accepts some and hangs up, and hangs up on some before it
+// accepts them. The account always balances: accepted plus lost counts equal the calls, and the loss equals
+// the difference to the last total.
 func TestLedger_Balances(t *testing.T) {
 	for seed := range uint64(6) {
 		server := newMoody(seed)
@@ -64,8 +63,8 @@ func TestLedger_Balances(t *testing.T) {
 	}
 }
 
-// A transport of the program's may tell nothing of connections, and hand the request
-// over before it fails. Whoever has read the body may have sent it.
+// The program's transport can report no connections, and pass the request on before it fails. A transport
+// that has read the body may have sent it.
 func TestDeliver_SilentTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &collector{}
@@ -96,7 +95,7 @@ func TestDeliver_SilentTransport(t *testing.T) {
 	})
 }
 
-// Where nobody had read the body when the request failed, nobody can any more.
+// If nobody had read the body when the request failed, nobody can afterwards.
 func TestDeliver_BodyWithdrawn(t *testing.T) {
 	var kept io.Reader
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -116,8 +115,7 @@ func TestDeliver_BodyWithdrawn(t *testing.T) {
 	}
 }
 
-// A call that was on its way when the SDK was shut down is counted after the last
-// interval: the next one to start emits it.
+// A call in flight at shutdown is counted after the last interval, and emitted by the next Start.
 func TestLedger_InFlightCallsLater(t *testing.T) {
 	before := Stats()
 	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0))
@@ -136,14 +134,14 @@ func TestLedger_InFlightCallsLater(t *testing.T) {
 	}
 }
 
-// moody is a real server on loopback.
+// moody is a real server on loopback with changing behaviour.
 type moody struct {
 	*httptest.Server
 	collector
 	mu     sync.Mutex
 	random *rand.Rand
 	calmed bool
-	unread map[int64]int64 // calls of batches that were seen and not taken
+	unread map[int64]int64 // calls of batches that were seen and not accepted
 }
 
 func newMoody(seed uint64) *moody {
@@ -192,7 +190,7 @@ func (s *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// see remembers what a batch held that may be lost.
+// see records the calls of a batch that can be lost.
 func (s *moody) see(body []byte) {
 	r, err := readRequest(body)
 	if err != nil {
@@ -215,7 +213,7 @@ func callsOf(r wireRequest) int64 {
 	return total
 }
 
-// account returns the calls taken and the last total stated.
+// account returns the accepted calls and the last total.
 func (s *moody) account(t *testing.T) (taken, last int64) {
 	var lastSeq int64
 	for _, r := range s.all(t) {
@@ -227,8 +225,8 @@ func (s *moody) account(t *testing.T) (taken, last int64) {
 	return taken, last
 }
 
-// lostCalls are those of batches seen and never taken, unless they were refused
-// at some attempt only: those came again under another number.
+// lostCalls returns the calls of batches that were seen and never accepted, except those refused at some
+// attempt: they were sent again under another number.
 func (s *moody) lostCalls(t *testing.T) int64 {
 	lost := int64(0)
 	taken := map[int64]bool{}

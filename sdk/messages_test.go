@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/sdk/internal/messagelog"
 )
 
-// A collector that fails each time in other words is named once an hour, however
-// much it says, and what comes after is not drowned.
+// A collector that fails with different words each time is logged once an hour, however much it writes, and
+// later messages are still printed.
 func TestDeliver_FaultLoggedHourly(t *testing.T) {
 	said := hear(t)
 	synctest.Test(t, func(t *testing.T) {

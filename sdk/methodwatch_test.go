@@ -15,7 +15,7 @@ var (
 	watchedRate = NewMethod("watched.Rate")
 )
 
-// fileAt returns the path of a method file and what writes it.
+// fileAt returns the path of a method file and a function that writes it.
 func fileAt(t *testing.T) (path string, write func(string)) {
 	path = filepath.Join(t.TempDir(), "methods.json")
 	return path, func(text string) {
@@ -32,9 +32,8 @@ func watched(mode string, rate string) string {
 	  {"class": "watched", "method": "Rate", "rate": ` + rate + `}]}`
 }
 
-// A change of the file holds once two looks agree; one that is no good changes
-// nothing and is named once; counts are exact across all of it, and those of a
-// method whose mode changes are cut there.
+// A change of the file applies after two equal readings. An invalid file changes nothing and is logged once.
+// Counts are exact throughout, and are cut where a method's mode changes.
 func TestMethodFile_Followed(t *testing.T) {
 	path, write := fileAt(t)
 	said := hear(t)
@@ -104,8 +103,8 @@ func TestMethodFile_Followed(t *testing.T) {
 				t.Errorf("%s: %d counted of %d", m.Name(), got[m.Name()], n)
 			}
 		}
-		// Each change of mode (to aggregate, to off, back) ends an interval inside a
-		// minute, besides the minutes and the end.
+		// Each change of mode (to aggregate, to off, back) ends an interval inside a minute, in
+		// addition to the minutes and the end.
 		if inside := len(c.spans(t, "process")) - 1; inside < 3 {
 			t.Errorf("%d intervals ended before the last", inside)
 		}
@@ -115,8 +114,8 @@ func TestMethodFile_Followed(t *testing.T) {
 	}
 }
 
-// A file that the environment names may come later; a strict one with a fault does
-// not come at all.
+// A file named by the environment can appear later. With strict methods a file with a fault is never
+// applied.
 func TestMethodFile_AppearsLater(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		path, write := fileAt(t)

@@ -9,12 +9,12 @@ import (
 	"github.com/corehour/corehour/sdk/internal/export"
 )
 
-// Which answers are tried again, with the same number, and when.
+// Which answers are retried with the same number, and when.
 func TestDeliver_Retries(t *testing.T) {
 	ok := answerOf(http.StatusOK, false)
 	for name, c := range map[string]struct {
 		answers  []answerFunc
-		arrived  int // requests taken
+		arrived  int // requests accepted
 		attempts int
 		waited   time.Duration
 		outcome  export.Outcome
@@ -95,8 +95,7 @@ func movedTo(location string) answerFunc {
 	}
 }
 
-// A request that never gets through is given up in the end; what it was made of
-// is put back.
+// A request that never gets through is given up in the end, and its data is put back.
 func TestDeliver_GivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &collector{answer: answerOfAll(http.StatusServiceUnavailable)}
@@ -134,8 +133,8 @@ func answerOfAll(status int) func(*http.Request) (bool, int, http.Header, bool) 
 // Only what was never sent goes to the next collector.
 func TestDeliver_FailOver(t *testing.T) {
 	for name, c := range map[string]struct {
-		first   []string // what the preferred collector does at each attempt
-		want    string   // who was asked
+		first   []string // answers of the preferred collector, per attempt
+		want    string   // the collectors that were asked
 		outcome export.Outcome
 	}{
 		"up":                 {[]string{"ok"}, "1", export.Accepted},

@@ -4,17 +4,17 @@ import "testing"
 
 var own = NewMethod("own.Work")
 
-// The process span says what the SDK took itself: probes by what they cost and how often, and
-// making requests by the clock of the thread.
+// The process span contains the SDK's own CPU time: probes by their cost and number, and building requests
+// by the clock of the thread.
 func TestOwnCPU_Interval(t *testing.T) {
 	e, _ := startWith(t, func(*config) {})
-	e.probe.empty = nil // costs are those set here
+	e.probe.empty = nil // keeps the costs that are set here
 	e.probe.cpu.costSamples, e.probe.wall.costSamples = costSamples{}, costSamples{}
 	e.probe.cpu.inLoop.Store(1000)
 	e.probe.wall.inLoop.Store(100)
 	e.probe.countedPS.Store(8000)
 	cut := func() *interval {
-		e.buildRequest(true) // takes the records
+		e.buildRequest(true) // removes the records
 		e.cut(e.unix(now()), false)
 		cuts := e.intervals.removeOldest(countsPerRequest)
 		return cuts[len(cuts)-1]

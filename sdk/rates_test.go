@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// rateServer serves rates as contract has it: an answer when they change, or when
-// the time to wait is over.
+// rateServer serves rates by the contract: it answers when they change, or when the time to wait is over.
 type rateServer struct {
 	collector
 	mu       sync.Mutex
@@ -98,8 +97,8 @@ func planOf(m *Method) settings {
 	return settings{mode: Off}
 }
 
-// Rates served hold while they are fresh; then the file and the defaults do. Off
-// and Blocking, and the file's bounds, hold all the time.
+// Served rates apply while they are fresh; then the file and the defaults do. Off, Blocking, and the file's
+// bounds apply all the time.
 func TestServedRates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "methods.json")
 	if err := os.WriteFile(path, []byte(`{"version": 1, "defaults": {"max": 0.05}, "methods": [
@@ -147,7 +146,7 @@ func TestServedRates(t *testing.T) {
 			ratedBlocking: {mode: Aggregate, rate: 0.02},
 			ratedFiled:    {rate: 0.03, cpuRate: 1},
 			ratedBounded:  {rate: 0.3, cpuRate: 1},
-			sampled:       {rate: 0.05, cpuRate: 1}, // of the file's most, not what is served to all
+			sampled:       {rate: 0.05, cpuRate: 1}, // the file's max, not the rate served to all
 		})
 		if n := len(server.spans(t, "counts")); n != 1 {
 			t.Errorf("%d counts spans at the change of mode, want 1", n)
@@ -161,7 +160,7 @@ func TestServedRates(t *testing.T) {
 		if got := server.polls()[0].URL; got.Host != "localhost:4319" || got.Path != "/v1/rates" {
 			t.Errorf("asked at %s", got)
 		}
-		time.Sleep(5 * time.Minute) // unchanged, and asked again and again
+		time.Sleep(5 * time.Minute) // unchanged over many polls
 		check("still fresh", map[*Method]settings{ratedCoded: {rate: 0.001, cpuRate: 1}})
 		if n := len(server.polls()); n < 10 || n > 20 {
 			t.Errorf("asked %d times in 5 minutes", n)
@@ -194,7 +193,7 @@ func TestServedRates(t *testing.T) {
 	})
 }
 
-// A collector that answers at once is not asked without pause.
+// A collector that answers at once is not polled without pause.
 func TestPoll_Paced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -233,8 +232,8 @@ func FuzzParseRates(f *testing.F) {
 	})
 }
 
-// A collector that knows nothing of the service yet is asked again when it says,
-// is not taken to be down, and nothing is printed.
+// A collector that does not know the service yet is polled again at the time it states, does not count as
+// down, and causes no message.
 func TestPoll_RatesNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []time.Time

@@ -8,8 +8,7 @@ import (
 
 var sampled = NewMethod("sampled.Method")
 
-// Gaps between chosen calls follow the geometric law: chi-square over bins of
-// equal probability.
+// Gaps between chosen calls are geometrically distributed: chi-square over bins of equal probability.
 func TestSampling_GapsGeometric(t *testing.T) {
 	for _, p := range []float64{0.5, 0.3, 0.1, 0.03, 0.01, 0.001} {
 		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p), seed: 1}
@@ -60,8 +59,8 @@ func TestSampling_GapsGeometric(t *testing.T) {
 	}
 }
 
-// The whole path keeps the law too: what it chooses is a fair share, also when the
-// rate changes all the time, and each record bears the rate its gap was drawn with.
+// The whole path samples correctly, too: it chooses the right share, also when the rate changes all the
+// time, and each record has the rate from which its gap was drawn.
 func TestSampling_RateOfGap(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 15 })
 	rates := []float64{0.5, 0.02, 1, 0.1}
@@ -90,7 +89,7 @@ func TestSampling_RateOfGap(t *testing.T) {
 	}
 }
 
-// Many goroutines on few and many counters get their share too.
+// The share is right for many goroutines on few and many counters.
 func TestSampling_ShareUnderContention(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 16 })
 	for _, shards := range []int{0, 8} {
@@ -118,8 +117,7 @@ func TestSampling_ShareUnderContention(t *testing.T) {
 	}
 }
 
-// What a probe does that is off, or whose call is not chosen, or that is timed,
-// allocates nothing.
+// A probe does not allocate if it is off, if its call is not chosen, or if the call is timed.
 func TestProbes_NoAllocation(t *testing.T) {
 	if raceEnabled {
 		return // the race detector makes sync.Pool forget on purpose

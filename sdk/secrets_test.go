@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A header that cannot be sent costs that entry and is named by its place alone:
-// where a colon stands for the equals sign, the name holds the secret.
+// An invalid header is skipped and named by its position alone: with a colon instead of the equals sign,
+// the name contains the secret.
 func TestHeaders_Invalid(t *testing.T) {
 	said := hear(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Basic dXNlcjpzM2NyZXQ=,x-tenant=7,x-feed=a%0Ab")
@@ -51,7 +51,7 @@ func noSecret(t *testing.T, text string) {
 	}
 }
 
-// A user without a password, a path and a query may be secret as much as a password.
+// A user without a password, a path and a query can be as secret as a password.
 func TestURLs_NamedByHost(t *testing.T) {
 	said := hear(t)
 	gone := httptest.NewServer(nil)
@@ -91,8 +91,8 @@ func TestURLs_NamedByHost(t *testing.T) {
 	noSecret(t, said())
 }
 
-// A token for the collector goes to a server of rates at the same host and scheme, and to
-// nobody else. One for rates goes to rates alone, wherever they are.
+// The collector's token is sent to a rates server with the same host and scheme, and nowhere else. A token
+// for rates is sent to rates servers only, on any host.
 func TestHeaders_TokenDestination(t *testing.T) {
 	const collector = "https://collector:4318"
 	for _, c := range []struct {
@@ -146,7 +146,7 @@ func TestHeaders_TokenDestination(t *testing.T) {
 	}
 }
 
-// A server of rates cannot send the token on to another host.
+// A rates server cannot redirect the token to another host.
 func TestPoll_NoRedirect(t *testing.T) {
 	hear(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestPoll_NoRedirect(t *testing.T) {
 	})
 }
 
-// The query of a base URL stays next to the one that says for whom rates are asked.
+// The query of a base URL is kept next to the query that identifies the process.
 func TestPoll_URLWithQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan *http.Request, 10)

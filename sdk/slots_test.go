@@ -31,8 +31,8 @@ func heldCalls(m *Method, n int) (release func()) {
 	}
 }
 
-// A method holds an eighth of the slots at most; the chance to get one falls
-// before, and is stored with the record.
+// A method holds at most an eighth of the slots; the probability of getting one falls before that, and is
+// stored with the record.
 func TestSlots_Bounded(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	if !e.threadClock {
@@ -59,15 +59,15 @@ func TestSlots_Bounded(t *testing.T) {
 		}
 	}
 	refused := int(e.counters.slotRefusals.Load())
-	cold := states[cpuUnavailable] - refused // had a slot, and lost the processor as they began
+	cold := states[cpuUnavailable] - refused // had a slot, but lost the processor at the start
 	if cold < 0 || states[cpuExact]+cold != held || held+states[cpuNotSampled]+refused != 400 {
 		t.Errorf("%d held, %d refused; exact %d, not sampled %d, unavailable %d, untrusted %d", held, refused,
 			states[cpuExact], states[cpuNotSampled], states[cpuUnavailable], states[cpuUntrusted])
 	}
 }
 
-// A method whose call holds its thread for a second is timed by the wall from
-// then on, and a message says so.
+// A method with a call that holds its thread for a second is timed by the wall from then on, and a message
+// names it.
 func TestSlots_WaitingMethodWallOnly(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
 	if !e.threadClock {
@@ -75,7 +75,7 @@ func TestSlots_WaitingMethodWallOnly(t *testing.T) {
 	}
 	force(e, slotted, settings{rate: 1, cpuRate: 1})
 	release := heldCalls(slotted, 1)
-	began := now() // looks at times of its own, however long they are apart on the clock
+	began := now() // the test passes its own times
 	e.freeSlots(began)
 	e.freeSlots(began + int64(cpuslots.Patience)/2)
 	if slotted.plan.Load().cpuRate != 1 {

@@ -72,8 +72,8 @@ func stackIn(r record) string {
 	return r.extra.stack
 }
 
-// A chosen call carries the methods above it that are on, outermost first; the
-// caller is the one it would have without, wherever on the stack it is.
+// A chosen call carries the methods above it that are on, outermost first. The caller is the same as
+// without stacks.
 func TestStacks(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	force(e, stackedOff, settings{mode: Off})
@@ -90,7 +90,7 @@ func TestStacks(t *testing.T) {
 					want = "stacked.T.Outer;stacked.Inner"
 				}
 				if depth == 57 && stacked {
-					// These are 64 frames with the three above Outer: there may be more.
+					// These are 64 frames with the three above Outer: there can be more.
 					want = "(cut);" + want
 				}
 				if got := stackIn(r); got != want || r.caller != &stackedOuter.owner {
@@ -111,7 +111,7 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// Recursion is on the stack as often as it is in flight, up to the bounds.
+// Recursion appears on the stack once per call in flight, up to the bounds.
 func TestStacks_Recursion(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	force(e, stackedDeep, settings{rate: 1, stack: true, cpuRate: 0.5})
@@ -136,7 +136,7 @@ func TestStacks_Recursion(t *testing.T) {
 	}
 }
 
-// Options, served rates, modes and options against each other.
+// Precedence of options, served rates and modes for stacks.
 func TestStacks_WhichRecords(t *testing.T) {
 	coded, callerless := stackedCoded, stackedCallerless
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
@@ -167,8 +167,7 @@ func TestStacks_WhichRecords(t *testing.T) {
 	check("with a file", map[*Method]bool{coded: false, callerless: false, stackedOuter: true, stackedOff: false})
 }
 
-// A stack travels with its record, with the ids of a trace or without; what a
-// full queue adds up has none.
+// A stack is exported with its record, with or without trace ids; overflow aggregates have none.
 func TestStacks_Exported(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {
 		c.queue = 2

@@ -170,20 +170,20 @@ func TestEnvironment_Variables(t *testing.T) {
 	}
 }
 
-// hear collects what the SDK would say on stderr.
+// hear collects the SDK's messages for stderr.
 func hear(t *testing.T) (said func() string) {
 	var out heard
 	old := messages
 	messages = messagelog.New(&out, 0)
 	t.Cleanup(func() { messages = old })
 	return func() string {
-		<-messages.Write() // of the program
+		<-messages.Write() // earlier messages of the program
 		<-messages.Write()
 		return out.String()
 	}
 }
 
-// heard is what was said, to read while more may be.
+// heard is the collected text, readable while more is written.
 type heard struct {
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -211,7 +211,7 @@ func TestStart_AllOffLogsHint(t *testing.T) {
 		}
 		stopped(context.Background())
 	}
-	// Methods of other tests that ask for a rate are on: only those of none count.
+	// Methods of other tests with a rate of their own are on: only those without calls count.
 	on := 0
 	for _, m := range registry.ordered {
 		if m.options.rate != nil || m.options.mode != nil && *m.options.mode != Off {
@@ -295,7 +295,7 @@ func TestStart_MethodFile(t *testing.T) {
 	stop()
 }
 
-// Nothing stays behind after shutdown, with a real server and real connections.
+// Nothing remains after shutdown, with a real server and real connections.
 func TestShutdown_NoGoroutineLeft(t *testing.T) {
 	server := newMoody(1)
 	server.calm()
@@ -318,12 +318,12 @@ func TestShutdown_NoGoroutineLeft(t *testing.T) {
 	t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
 }
 
-// A fault of a background goroutine is counted and survived.
+// A fault of a background goroutine is counted, and the SDK goes on.
 func TestWorker_PanicRecovered(t *testing.T) {
 	said := hear(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := defaultConfig()
-		c.defaults.rate = 0 // a measurement would leave before the counts, in the request with the fault
+		c.defaults.rate = 0 // a measurement would leave before the counts
 		e, err := newEngine(c)
 		if err != nil {
 			t.Fatal(err)
@@ -356,7 +356,7 @@ func TestWorker_PanicRecovered(t *testing.T) {
 	}
 }
 
-// The address of a collector that is not there is no reason to fail.
+// An unreachable collector is no reason to fail.
 func TestStart_NoCollector(t *testing.T) {
 	server := httptest.NewServer(nil)
 	server.Close()
@@ -372,7 +372,7 @@ func TestStart_NoCollector(t *testing.T) {
 	}
 }
 
-// Requests to another machine are compressed, unless the user says otherwise.
+// Requests to another machine are compressed by default.
 func TestCompression_WhichCollectors(t *testing.T) {
 	for _, test := range []struct {
 		collectors, compression string

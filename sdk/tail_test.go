@@ -12,19 +12,18 @@ import (
 
 var tailed = NewMethod("tailed.Method", Tail(), Rate(0.2), CPURate(1))
 
-// With a tail, every call above the threshold of its beginning is kept at p = 1,
-// the others by chance; the estimate of the total is right, and much closer than
-// chance alone would make it.
+// With a tail, every call above the threshold at its beginning is kept at p = 1, and others by chance. The
+// estimate of the total is right, and much more precise than with chance alone.
 func TestTail_Kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		registry.mu.Lock()
-		tailed.tailFrom = never // whatever ran before
+		tailed.tailFrom = never // undoes earlier runs
 		registry.mu.Unlock()
 		_, stop := start(t, WithHTTPClient(c.client()))
 		random := rand.New(rand.NewPCG(5, 6))
-		// Calls of some milliseconds with a tail of Pareto's law, shape 1.5. None holds its
-		// thread for so long that the method would be timed by the wall only from then on.
+		// Calls of some milliseconds with a Pareto tail, shape 1.5. None holds its thread long enough
+		// for the method to be timed by the wall only.
 		const calls = 60_000
 		truth, mustKeep := 0.0, 0
 		thresholds := map[int64]bool{}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// However a program ends its calls, and however long they wait, threads that are locked
-// are bounded: Go ends a program that has more than it may have.
+// The number of locked threads is bounded, however a program ends its calls and however long they wait: Go
+// ends a program that exceeds its thread limit.
 func TestThreads_LockedBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads")
 	if out, err := exec.Command("go", "build", "-o", path, "./testdata/threads").CombinedOutput(); err != nil {

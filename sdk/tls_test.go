@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// Collectors and servers of rates that ask for a certificate of their own authority get
-// what the variables name; with anything else amiss there is no connection.
+// Collectors and rates servers that require a client certificate get the one that the variables name. With
+// any fault there is no connection.
 func TestTLS_Environment(t *testing.T) {
 	ours, theirs := newPair(t), newPair(t)
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
@@ -82,7 +82,7 @@ func TestTLS_Environment(t *testing.T) {
 	}
 }
 
-// pair is a certificate that has signed itself, for both ends.
+// pair is a self-signed certificate for both ends.
 type pair struct{ cert, key string }
 
 func newPair(t *testing.T) pair {
@@ -115,7 +115,7 @@ func newPair(t *testing.T) pair {
 	return p
 }
 
-// serve requires of every client a certificate that this one has signed.
+// serve requires a client certificate signed by this one.
 func (p pair) serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	own, err := tls.LoadX509KeyPair(p.cert, p.key)

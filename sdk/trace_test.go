@@ -17,8 +17,8 @@ var (
 	hookUses = NewMethod("hooked.Used")
 )
 
-// A hook may itself call what is probed, whatever context it passes on and however deep:
-// a call chosen within it has no trace, and all come to their end.
+// A hook can call probed methods, with any context and at any depth: a chosen call within it has no trace,
+// and all of them end.
 func TestTraceHook_Probed(t *testing.T) {
 	uses := func(ctx context.Context) { hookUses.BeginContext(ctx).End() }
 	type key struct{}
@@ -74,7 +74,7 @@ func below(frames int, f func()) {
 	f()
 }
 
-// A hook that waits for a goroutine that calls what is probed ends as well.
+// A hook that waits for a goroutine with probed calls ends as well.
 func TestTraceHook_WaitsForOthers(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {
 		c.defaults = settings{rate: 1}
@@ -119,7 +119,7 @@ func TestTraceHook_Concurrent(t *testing.T) {
 	}
 }
 
-// What a hook gives is bounded, fit to be sent, and never a piece of what it was cut from.
+// Text from a hook is bounded, valid, and never a slice of the original.
 func TestTraceHook_TextBounded(t *testing.T) {
 	given := ""
 	e, _ := startWith(t, func(c *config) {
@@ -157,7 +157,7 @@ func TestTraceHook_TextBounded(t *testing.T) {
 	}
 }
 
-// A request larger than most does not keep its memory for ever.
+// The memory of an unusually large request is released.
 func TestSender_ReleasesLargeBuffers(t *testing.T) {
 	e, c := startWith(t, func(c *config) {})
 	const large = 2 * export.KeptBuffer

@@ -86,9 +86,9 @@ type otlpRequest struct {
 	} `json:"resourceSpans"`
 }
 
-// TestWire_Vector: what this SDK sends of some calls, counts and sums is the test
-// vector of docs/reference/wire.md, which the receiver's tests store. What no vector can fix is
-// compared by its type: ids, random values, the machine and the SDK's own counters.
+// TestWire_Vector compares the output for some calls, counts and sums with the test vector of
+// docs/reference/wire.md, which the receiver's tests store. Ids, random values, the machine and the SDK's
+// own counters vary and are compared by type.
 func TestWire_Vector(t *testing.T) {
 	text, err := os.ReadFile("testdata/wire/go-sdk.json")
 	if err != nil {

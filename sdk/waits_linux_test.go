@@ -11,11 +11,10 @@ import (
 
 var waiter = NewMethod("waits.Work")
 
-// A timed call says how often it gave up the processor, from the first call of a method on. With
-// the cost of as many waits taken off, its CPU time is that of its work, to half of that cost. Calls
-// with pauses and without are in turn, and their medians are compared: neighbours, who make a
-// processor slower, do so to both. A host may give its processors to others meanwhile: then another
-// round has to show it.
+// A timed call records how often it gave up the processor, from the first call of a method on. Its CPU
+// time, less the cost of its waits, is the time of its work, within half of that cost. Calls with and
+// without pauses alternate, and their medians are compared, because busy neighbours slow both. A host can
+// give its processors to others during a round; then another round must pass.
 func TestWaits_TimedCall(t *testing.T) {
 	e, _ := startWith(t, func(*config) {})
 	force(e, waiter, settings{rate: 1, cpuRate: 1})
@@ -23,7 +22,7 @@ func TestWaits_TimedCall(t *testing.T) {
 	x := uint64(1)
 	timed := func(of *timedCalls, pause time.Duration) {
 		c := waiter.Begin()
-		work := x // which the race detector does not follow, as it would x
+		work := x // a copy that the race detector does not follow
 		for range pauses {
 			for range iterations {
 				work = work*6364136223846793005 + 1442695040888963407
