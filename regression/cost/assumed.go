@@ -7,25 +7,25 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// AssumedNote says how many calls of a service are only known from below.
+// AssumedNote returns the note for a service that has calls with a lower bound only.
 func AssumedNote(s query.Service, calls float64) string {
 	return fmt.Sprintf("assumed: %s: %s", s, AssumedCallsNote(calls))
 }
 
-// AssumedCallsNote says it without the service.
+// AssumedCallsNote returns the note without the name of the service.
 func AssumedCallsNote(calls float64) string {
 	return fmt.Sprintf("%.0f calls are at least that many, as nothing says how their spans were sampled: %s", calls, methodspan.AssumedRemedy)
 }
 
-// MergedNote says that it is not known of a service which process sent what.
+// MergedNote returns the note for a service whose spans do not all identify the process that sent them.
 func MergedNote(s query.Service) string {
 	return fmt.Sprintf("processes may be merged: %s: some spans do not say which process sent them, so several may be taken for one: set the resource attribute service.instance.id", s)
 }
 
-// mostNotes is how many services are named by one kind of note.
+// mostNotes is the maximum number of services that one kind of note names.
 const mostNotes = 10
 
-// Few are the first notes of a kind, and how many more there are.
+// Few returns at most mostNotes notes of a kind and, if there are more, a line with the number left out.
 func Few(notes []string) []string {
 	if len(notes) <= mostNotes {
 		return notes
@@ -33,8 +33,7 @@ func Few(notes []string) []string {
 	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: corehour cost --json has them by service", len(notes)-mostNotes))
 }
 
-// assume notes the calls that are only known from below. No dollars are made of them unless they
-// are asked for.
+// assume records the calls whose number is a lower bound. They get no dollars unless IncludeAssumed is set.
 func (b *builder) assume(all []query.AssumedCalls) {
 	calls := map[versionOf]float64{}
 	for _, a := range all {

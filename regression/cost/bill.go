@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// BillLine is one line of how self costs add up to what is paid. Lines with a + add up to the one with =
-// below them. Figures that are not known are nil.
+// BillLine is one line of the reconciliation of self costs with the paid cores. The lines that start with +
+// add up to the next line that starts with =. Unknown figures are nil.
 type BillLine struct {
 	What           string
 	CoreHours, USD *float64
@@ -16,7 +16,7 @@ type BillLine struct {
 	Calls          *float64 // of calls that were not measured
 }
 
-// Bill returns the lines of the service; none if nothing is known of what it cost.
+// Bill returns the lines of the service, or nil if no cost of it is known.
 func (s *Service) Bill() (lines []BillLine) {
 	line := func(what string, hours, usd *float64) {
 		lines = append(lines, BillLine{What: what, CoreHours: hours, USD: usd, Share: s.shareOfBill(hours, usd)})
@@ -65,8 +65,8 @@ func (s *Service) Bill() (lines []BillLine) {
 	return lines
 }
 
-// shareOfBill is that of the dollars that are paid. Where some of it has no price it is
-// that of the core hours: the dollars are not the whole bill.
+// shareOfBill returns the share of the paid dollars. Where a part of the bill has no price, it returns the
+// share of the paid core hours, since the dollars are not the whole bill.
 func (s *Service) shareOfBill(hours, usd *float64) *float64 {
 	part, whole := usd, s.PaidUSD
 	if whole == nil || s.UnpricedPaidCoreHours > 0 {
@@ -78,8 +78,9 @@ func (s *Service) shareOfBill(hours, usd *float64) *float64 {
 	return new(*part / *whole)
 }
 
-// MostPaid are the top services (0 = all) that pay most, in the order in which all are, how many others
-// there are, and what these pay, nil where nothing is known of any. Without prices it goes by core hours.
+// MostPaid returns the top services (0 = all) with the highest bills, in the order of r.Services, the number
+// of the other services, and the sums of the known bills of these, or nil if none is known. Services without
+// prices rank by core hours.
 func (r *Table) MostPaid(top int) (most []*Service, others int, hours, usd *float64) {
 	for i := range r.Services {
 		most = append(most, &r.Services[i])

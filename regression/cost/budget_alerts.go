@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// State is how it is with the budget, for people.
+// State returns the state of the budget as a table prints it.
 func (s *Spending) State() string {
 	switch {
 	case s.Unknown():
@@ -48,7 +48,7 @@ func (s *Spending) Alert(now time.Time) alert.Alert {
 	return a
 }
 
-// Kept returns what reports whether the budget of an open alert is kept again, and why.
+// Kept returns a function that reports whether the budget of an open alert is kept again, and why.
 func Kept(spendings []Spending) func(*alert.Alert) (why string, kept bool) {
 	return func(a *alert.Alert) (string, bool) {
 		if a.Kind != alert.Budget {
@@ -65,7 +65,7 @@ func Kept(spendings []Spending) func(*alert.Alert) (why string, kept bool) {
 	}
 }
 
-// MayBreak reports whether a budget may be broken by idle cores or calls that are not known.
+// MayBreak reports whether unknown idle cores or calls could still break a budget.
 func MayBreak(spendings []Spending) bool {
 	return slices.ContainsFunc(spendings, func(s Spending) bool { return s.AtLeast != "" && !s.Broken })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// BudgetTable shows budgets and what is spent; notes say which amounts are lower bounds, and why.
+// BudgetTable returns the table of budgets and spendings. notes explain which amounts are lower bounds.
 func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 	var c output.Columns[Spending]
 	c.Plain("budget=name")

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/perday"
 )
 
-// Budget is what may be spent on something.
+// Budget limits the dollars per day of a scope or an owner.
 type Budget struct {
 	Name string
 	rules.Scope
@@ -20,10 +20,10 @@ type Budget struct {
 	USDPerDay float64
 }
 
-// Budgets is a file of budgets.
+// Budgets is the content of a budgets file.
 type Budgets struct{ Budgets []Budget }
 
-// ParseBudgets reads the file.
+// ParseBudgets parses a budgets file. It converts usd_per_month to dollars per day.
 func ParseBudgets(data []byte) (*Budgets, []configfile.Warning, error) {
 	out := &Budgets{}
 	warnings, err := rulefile.Parse(data, rulefile.List{
@@ -54,38 +54,37 @@ func ParseBudgets(data []byte) (*Budgets, []configfile.Warning, error) {
 	return out, warnings, nil
 }
 
-// Spending is a budget and what is spent.
+// Spending is a budget with the amount spent.
 type Spending struct {
 	Name   string `json:"name"`
 	Budget Budget `json:"-"`
-	// What says what was added up: what is paid for services, or self costs.
+	// What names the costs that were added up: cores x time, process CPU or self costs.
 	What       string  `json:"what"`
 	PlannedUSD float64 `json:"planned_usd_per_day"`
 	// SpentUSD and its interval are null where nothing has a price.
 	SpentUSD *float64    `json:"spent_usd_per_day"`
 	Interval *[2]float64 `json:"interval"`
 	Records  int64       `json:"records"`
-	// GenericPrice is set where some of it is by a public list price.
+	// GenericPrice is set if a part of SpentUSD uses a public list price.
 	GenericPrice bool `json:"generic_price"`
-	// AssumedCalls of the Calls are only known from below. No dollars are made of them, unless they
-	// are asked for. Both are of methods with CPU time, where self costs are added up.
+	// AssumedCalls is the part of Calls whose number is a lower bound. These calls get no dollars unless the
+	// caller asks for it. Both fields count methods with CPU time and are set where self costs are added up.
 	AssumedCalls float64 `json:"assumed_calls,omitempty"`
 	Calls        float64 `json:"calls,omitempty"`
-	// AtLeast says why SpentUSD is only a lower bound, which can break a budget and
-	// cannot keep it. Such a budget has an interval, of that alone, only if broken.
+	// AtLeast is the reason why SpentUSD is only a lower bound, or empty. A lower bound can prove a budget
+	// broken, never kept, so Interval is set only if the budget is broken.
 	AtLeast string `json:"at_least,omitempty"`
-	// Broken is set if more is spent, beyond its error.
+	// Broken is set if the lower end of the interval exceeds PlannedUSD.
 	Broken bool `json:"broken"`
 }
 
-// Unknown tells that a budget is neither kept nor broken as far as is known.
+// Unknown reports whether the budget can be called neither kept nor broken.
 func (s *Spending) Unknown() bool { return s.SpentUSD == nil || s.AtLeast != "" && !s.Broken }
 
-// Spend holds a budget against a report by method. A budget of classes or of an
-// owner is about self costs. Its interval is that of methods which are wrong all in
-// one direction, so it is wide rather than narrow. A budget of services is about
-// what is paid, idle cores included; where process rows do not say how many there
-// were, process CPU tells how much is paid at least.
+// Spend compares a budget with a table by method. A budget with a class or an owner adds up self costs; its
+// interval assumes that the errors of all methods have the same sign, so it is too wide rather than too
+// narrow. Any other budget adds up the bills of services, idle cores included. Where process rows lack the
+// number of cores, process CPU is a lower bound of the bill.
 func (r *Table) Spend(b Budget) Spending {
 	s := Spending{Name: b.Name, Budget: b, PlannedUSD: b.USDPerDay}
 	if r.ObservedDays <= 0 {
@@ -105,8 +104,7 @@ func (r *Table) Spend(b Budget) Spending {
 	return s
 }
 
-// assumedIn notes the calls that are only known from below. What is spent is more by what
-// they cost.
+// assumedIn counts the calls whose number is a lower bound. The true spending is higher by their cost.
 func (r *Table) assumedIn(s *Spending) {
 	calls, assumed := 0.0, 0.0
 	for i := range r.Methods {
@@ -126,7 +124,7 @@ func (r *Table) assumedIn(s *Spending) {
 	}
 }
 
-// covers reports whether a method is a part of what the budget is about.
+// covers reports whether the scope and owner of the budget match the line.
 func (s *Spending) covers(l *Line) bool {
 	b := &s.Budget
 	return (b.Owner == "" || l.Owner == b.Owner) && b.Matches(l.Namespace, l.Name, l.Environment, l.Class)
@@ -138,7 +136,7 @@ func (r *Table) spendOnMethods(s *Spending) {
 	for i := range r.Methods {
 		l := &r.Methods[i]
 		usd := l.SelfUSDPerDay
-		if l.BelowResolution { // a part of the sum, within its error
+		if l.BelowResolution { // part of the sum, within its error
 			usd = r.For(PerDay, l, l.hiddenUSD)
 		}
 		if !s.covers(l) || usd == nil {
@@ -148,7 +146,7 @@ func (r *Table) spendOnMethods(s *Spending) {
 		s.GenericPrice = s.GenericPrice || l.GenericPrice
 		spent += *usd
 		s.SpentUSD = new(spent)
-		if l.usdError == nil { // of one bucket: nothing is proven by it
+		if l.usdError == nil { // measured in one time bucket: proves nothing
 			low, high = low-math.Abs(*usd), high+math.Abs(*usd)
 			continue
 		}
@@ -201,12 +199,12 @@ func (r *Table) spendOnServices(s *Spending) {
 			s.AtLeast = fmt.Sprintf("%d of %d rows of processes do not say how many cores there were, so idle ones are not known", coreless, intervals)
 		}
 		if coreless == 0 || *s.SpentUSD > s.PlannedUSD {
-			s.Interval = &[2]float64{*s.SpentUSD, *s.SpentUSD} // read, not estimated
+			s.Interval = &[2]float64{*s.SpentUSD, *s.SpentUSD} // measured, not estimated
 		}
 	}
 }
 
-// Subject is what the budget is about, for people.
+// Subject describes the scope and owner of the budget.
 func (b *Budget) Subject() string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{

@@ -4,20 +4,19 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// unknown is the time spent in calls whose caller is not known and can't be
-// inferred. Nobody's self cost is reduced by it, so the self cost of whoever
-// called is too high by as much.
+// unknown holds the time of calls whose caller is unknown and cannot be inferred. That time is subtracted
+// from no self cost, so the self costs of the actual callers are too high by it.
 type unknown struct {
 	total map[query.Service]float64
-	// byCaller is what may belong to one caller: the time of methods that it is
-	// known to have called at other times.
+	// byCaller is the time that may belong to a caller: that of the methods it is known to have called at
+	// other times.
 	byCaller map[function]float64
-	// anybody is the time of methods no caller of which is known at any time.
+	// anybody is the time of methods without any known caller.
 	anybody map[query.Service]float64
 	own     map[function]float64 // part of anybody
 }
 
-// function is a method of a service, whatever its version.
+// function is a method of a service, in all versions.
 type function struct {
 	query.Service
 	name string
@@ -35,7 +34,7 @@ func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknown
 			u.total[m.Service] += m.OrphanX
 		}
 	}
-	known := map[function]bool{} // callees some caller of which is known
+	known := map[function]bool{} // callees with at least one known caller
 	seen := map[[2]function]bool{}
 	for _, e := range edges {
 		if e.Caller == "" {
@@ -44,7 +43,7 @@ func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknown
 		callee := function{e.Service, e.Callee}
 		known[callee] = true
 		caller := function{e.Service, e.Caller}
-		if pair := [2]function{caller, callee}; caller != callee && !seen[pair] { // of several versions once
+		if pair := [2]function{caller, callee}; caller != callee && !seen[pair] { // count a pair once for all versions
 			seen[pair] = true
 			u.byCaller[caller] += lost[callee]
 		}
@@ -58,8 +57,8 @@ func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknown
 	return u
 }
 
-// of is the most by which the self time of a method may be too high. x is its whole
-// time: it has paid at most that.
-func (u *unknown) of(f function, x float64) float64 {
+// maxExcess returns an upper bound on the excess of the self time of f. x is the whole time of f, which the time of
+// its calls cannot exceed.
+func (u *unknown) maxExcess(f function, x float64) float64 {
 	return min(u.byCaller[f]+u.anybody[f.Service]-u.own[f], x)
 }

@@ -7,23 +7,22 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Day is what methods of one service cost in a day, for the dollars of their changes.
+// Day holds the costs of the methods of one service per day, to price their changes.
 //
-// Its rule: a change costs what a day of the method costs, less what the same calls would
-// have cost before it. So what regress, drift and report print follows from what cost
-// prints of the same time.
+// A change costs the method's cost per day minus the cost of the same calls at the earlier cost per call. So
+// the dollars of regress, drift and report follow from those that cost prints for the same window.
 type Day struct {
 	methods map[[2]string]*Line // by class and method
-	whole   *float64            // own costs of all
+	whole   *float64            // sum of self costs
 	days    float64
-	Basis   string // that of dollars a day, and of what was reconciled
-	Generic bool   // whether a public list price is in it
+	Basis   string // how dollars per day were scaled, and any reconciliation
+	Generic bool   // whether a public list price is included
 }
 
-// DayOf computes the day of a service in a window; of a version only, unless that is empty.
+// DayOf computes the costs of a service in a window. A version that is not empty selects its rows.
 func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of query.Service, version string, o Options) (*Day, error) {
 	o.Window, o.Filter, o.By = window, query.Filter{Namespace: of.Namespace, Service: of.Name, Environment: of.Environment}, nil
-	o.of, o.NoTails = &of, true // which say no more of totals than their intervals
+	o.of, o.NoTails = &of, true // tails only decide intervals, which Day does not use
 	if version != "" {
 		o.By = []Dimension{ByMethod, ByVersion}
 	}
@@ -57,8 +56,8 @@ func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of quer
 	return d, nil
 }
 
-// OfChange returns the dollars a day of a change of a method from one cost per call to
-// another: of its own cost, or with all that it calls. Nil without a price.
+// OfChange returns the dollars per day of a change in the cost per call of a method from before to after, of
+// its self cost or of its inclusive cost. It returns nil without a price.
 func (d *Day) OfChange(class, method string, inclusive bool, before, after float64) *float64 {
 	if d == nil || !(after > 0) {
 		return nil
@@ -75,7 +74,7 @@ func (d *Day) OfChange(class, method string, inclusive bool, before, after float
 	return times(l.InclusiveUSD, (1-before/after)/d.days)
 }
 
-// OfShare returns the dollars a day of a part of what the service costs. Nil without a price.
+// OfShare returns a share of the service's self costs in dollars per day, or nil without a price.
 func (d *Day) OfShare(share float64) *float64 {
 	if d == nil {
 		return nil

@@ -13,35 +13,35 @@ import (
 
 const nsPerCoreHour = 3.6e12
 
-// Options of a report.
+// Options select and configure a table of costs.
 type Options struct {
 	Filter query.Filter
-	// Window is a part of that of the warehouse; zero = all of it.
+	// Window is a part of the warehouse's window; zero = all of it.
 	Window query.Window
 	By     []Dimension // nil = by method
-	// Owners say who owns what; nil = nobody.
+	// Owners assign owners to classes; nil = no owners.
 	Owners *rules.Owners
-	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
+	// Price replaces the stored prices. 0 = unpriced. Nil keeps the stored prices.
 	Price func(query.Place) float64
-	// Listed says of which places that is a public list price; nil = of none.
+	// Listed reports whether the price of a place is a public list price; nil = none is.
 	Listed func(query.Place) bool
-	// Now is when it is asked; zero = when it is. What is later is not over yet.
+	// Now is the evaluation time; zero = the current time. Rows that end later belong to an open day.
 	Now time.Time
-	// Percentiles asks for those of wall and CPU time, by method only.
+	// Percentiles adds percentiles of wall and CPU time, by method only.
 	Percentiles bool
-	// Wall asks for the wall time of services without measured CPU.
+	// Wall adds the wall time of services without measured CPU.
 	Wall bool
-	// IncludeAssumed makes dollars of calls that are only known from below, too.
+	// IncludeAssumed also prices the calls whose number is a lower bound.
 	IncludeAssumed bool
-	// Uncut says that nothing of the window began before it: it is not widened to whole minutes.
+	// Uncut reports that nothing in the window began before it, so it is not widened to whole minutes.
 	Uncut bool
-	// NoTails leaves out how skew calls are, which takes rows from before the window.
+	// NoTails skips reading the skewness of calls, which needs rows from before the window.
 	NoTails bool
 
-	of *query.Service // the only one of the filter that is asked for; nil = all
+	of *query.Service // restricts the filter to one service; nil = all
 }
 
-// Compute makes the report.
+// Compute reads and computes the table.
 func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error) {
 	if o.By == nil {
 		o.By = []Dimension{ByMethod}
@@ -98,7 +98,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 		}
 	}
 	b.takeOffProbes(probes)
-	b.setApart()
+	b.dropUntimedSelf()
 	b.reconcile()
 	b.splitByGroup()
 	b.services()
@@ -113,7 +113,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	return r, nil
 }
 
-// readOthers reads what is assumed of the spans of other SDKs, where there are any.
+// readOthers reads the assumptions about spans of other SDKs, if there are such spans.
 func (b *builder) readOthers(ctx context.Context, w *query.Warehouse, window query.Window, bills []query.Bill) error {
 	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Assumed }) {
 		assumed, err := w.Assumed(ctx, window, b.options.Filter)
@@ -135,9 +135,8 @@ func (b *builder) readOthers(ctx context.Context, w *query.Warehouse, window que
 	return nil
 }
 
-// bucketFor is the length of a cluster: long enough that what happens in one is
-// nearly independent of the next, short enough that there are some dozens of
-// them.
+// bucketFor returns the length of a time bucket: long enough that buckets are nearly independent, short
+// enough for at least 24 of them.
 func bucketFor(span time.Duration) time.Duration {
 	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute, 10 * time.Second, time.Second} {
 		if span >= 24*bucket {
@@ -147,7 +146,7 @@ func bucketFor(span time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// spanOf is from the first row to the end of the last one, within the window.
+// spanOf returns the start of the first row and the end of the last one, within the window.
 func (r *Table) spanOf(bills []query.Bill) (first, last time.Time) {
 	for _, b := range bills {
 		if first.IsZero() || b.First.Before(first) {
@@ -165,8 +164,8 @@ func (r *Table) spanOf(bills []query.Bill) (first, last time.Time) {
 	return first, last
 }
 
-// wholeMinutes widens a window to whole minutes. Counts and process rows are of parts of one
-// minute and can't be cut, so all that a window holds is then of the same time.
+// wholeMinutes widens a window to whole minutes. Counts and process rows cover parts of one minute and cannot
+// be cut, so all rows of the widened window cover the same time.
 func wholeMinutes(w query.Window) query.Window {
 	if to := w.To.Truncate(time.Minute); !to.Equal(w.To) {
 		w.To = to.Add(time.Minute)
@@ -175,8 +174,7 @@ func wholeMinutes(w query.Window) query.Window {
 	return w
 }
 
-// observe finds out for how much of the window it is known what each service spent, by its
-// own rows only.
+// observe computes, from each service's own rows, the part of the window in which its costs are known.
 func (b *builder) observe(bills []query.Bill) {
 	for i := range bills {
 		bill := &bills[i]
@@ -189,8 +187,8 @@ func (b *builder) observe(bills []query.Bill) {
 	}
 }
 
-// await notes which measurements wait for their counts. A method that was only measured
-// so far has a line too.
+// await records the measurements that wait for their counts. A method that so far has only such measurements
+// gets a line too.
 func (b *builder) await(all []query.Pending) {
 	known := map[versionOf]*query.MethodCost{}
 	for i := range b.costs.Methods {
@@ -211,7 +209,7 @@ func (b *builder) await(all []query.Pending) {
 		}
 	}
 	b.costs.Methods = append(b.costs.Methods, more...)
-	for i := range b.costs.Methods { // which may have moved
+	for i := range b.costs.Methods { // append may have moved them
 		m := &b.costs.Methods[i]
 		known[versionOf{nameOf(m), m.Version}] = m
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Dimension is what costs are added up by.
+// Dimension is an attribute that costs are grouped by.
 type Dimension string
 
 const (
@@ -23,7 +23,7 @@ const (
 	ByGroup       Dimension = "group"
 )
 
-// columnsOf says which columns tell the groups of a dimension apart.
+// columnsOf maps a dimension to the columns that identify its groups.
 var columnsOf = map[Dimension][]string{
 	ByMethod:      {"service_namespace", "service", "environment", "class", "method"},
 	ByClass:       {"service_namespace", "service", "environment", "class"},
@@ -35,10 +35,10 @@ var columnsOf = map[Dimension][]string{
 	ByCaller:      {"service_namespace", "service", "environment"},
 }
 
-// Dimensions lists them all.
+// Dimensions are all dimensions.
 var Dimensions = []Dimension{ByMethod, ByClass, ByService, ByVersion, ByCaller, ByEnvironment, ByOwner, ByGroup}
 
-// ParseBy reads a list like `service,version`.
+// ParseBy parses a comma-separated list of dimensions, such as `service,version`.
 func ParseBy(s string) ([]Dimension, error) {
 	var out []Dimension
 	for part := range strings.SplitSeq(s, ",") {
@@ -63,7 +63,7 @@ func names(dimensions []Dimension) []string {
 	return out
 }
 
-// columns are those of all dimensions, in the order of the statement.
+// columns returns the columns of all dimensions in the order of query.GroupColumns.
 func columns(by []Dimension) []string {
 	var out []string
 	for _, c := range query.GroupColumns {
@@ -74,7 +74,7 @@ func columns(by []Dimension) []string {
 	return out
 }
 
-// grouper finds the group of a method.
+// grouper is the set of columns to group by.
 type grouper map[string]bool
 
 func newGrouper(by []Dimension) grouper {
@@ -85,7 +85,7 @@ func newGrouper(by []Dimension) grouper {
 	return g
 }
 
-func (g grouper) of(m *query.MethodCost) query.Group {
+func (g grouper) groupOf(m *query.MethodCost) query.Group {
 	only := func(column, value string) string {
 		if g[column] {
 			return value

@@ -6,13 +6,15 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// setApart takes what methods without measured CPU paid for what they called out of their self
-// costs: these are not known, and a cost below zero is none. Where a timed call held one of their
-// calls, what that paid is in its self cost too: it is counted twice. Who called them is not known.
-// So it is at most what timed methods cost themselves that they do not call; and of a call in a
-// thousand that is timed, few can have held one of a method's few calls. Those that did took so much more
-// than others: where time buckets hardly differ, and few of them had such a call, none did.
-func (b *builder) setApart() {
+// dropUntimedSelf sets the self costs of methods without measured CPU to zero. Such a method has only
+// negative parts: the costs of its callees. The CPU of these callees may also be part of the self cost of a
+// timed caller further up, and is then counted twice; dropUntimedSelf adds that part to DoubleCoreHours.
+//
+// The caller is unknown, so the part is bounded by the self costs of the timed methods that the method does
+// not call itself. timedMethod.maxContained lowers the bound: if one call in a thousand is timed, few timed
+// calls can contain one of a method's few calls, and those that do take much longer. If time buckets hardly
+// differ and few of them have such a call, none did.
+func (b *builder) dropUntimedSelf() {
 	calls := map[function][]function{}
 	for _, e := range b.costs.Edges {
 		if e.Caller != "" {
@@ -42,7 +44,7 @@ func (b *builder) setApart() {
 		below := reached(function{m.Service, m.Full}, calls)
 		for f, a := range timed[m.Service] {
 			if !below[f] {
-				twice += a.holds(m.Calls)
+				twice += a.maxContained(m.Calls)
 			}
 		}
 		part := min(1, twice/-m.SelfX)
@@ -53,10 +55,10 @@ func (b *builder) setApart() {
 	}
 }
 
-// timedMethod is a method of any version, of which calls were timed.
+// timedMethod sums a method with timed calls over its versions.
 type timedMethod struct {
 	selfX, calls, measured float64
-	squares, timeBuckets   float64 // of what time buckets differ by
+	squares, timeBuckets   float64 // sum of squared residuals over time buckets, and their number
 }
 
 func (a *timedMethod) add(m *query.MethodCost) {
@@ -67,10 +69,11 @@ func (a *timedMethod) add(m *query.MethodCost) {
 	a.timeBuckets += float64(m.Residuals.Count)
 }
 
-// holds is the most of its self cost that may be of so many calls of another method: as
-// many of its timed calls held one of these as there are, times the share that was timed. Where these are fewer than
-// time buckets, what they held is in what buckets differ by: A in each of k of n leaves squares of k A^2 (1 - k/n).
-func (a *timedMethod) holds(calls float64) float64 {
+// maxContained returns an upper bound on the part of the self cost that belongs to the given number of calls
+// of another method. It assumes that every such call that can fall into a timed call does. If k contained
+// calls are fewer than the n time buckets, the differences between buckets bound it too: an extra cost of A
+// in each of k of n buckets gives a sum of squares of k A^2 (1 - k/n).
+func (a *timedMethod) maxContained(calls float64) float64 {
 	held := calls * min(1, a.measured/a.calls)
 	most := max(0, a.selfX) * min(1, held)
 	if k, n := max(1, held), a.timeBuckets; k < n {
@@ -79,7 +82,7 @@ func (a *timedMethod) holds(calls float64) float64 {
 	return most
 }
 
-// reached are a function and all that it calls, directly or through others.
+// reached returns a function and all functions that it calls, directly or indirectly.
 func reached(from function, calls map[function][]function) map[function]bool {
 	seen := map[function]bool{from: true}
 	for next := []function{from}; len(next) > 0; {

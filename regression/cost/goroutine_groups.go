@@ -6,13 +6,13 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// splitByGroup replaces each method by its parts in groups of goroutines, which add up to it.
-// What changed the self cost since it was measured (probes, reconciliation) is shared out by
-// calls. A part without measured CPU has no cost of its own: what its callees took off it is
-// taken off the other parts.
+// splitByGroup replaces each method by its parts in goroutine groups. The parts add up to the method:
+// corrections of the self cost after measurement (probes, reconciliation) are shared out in proportion to
+// timed calls. A part without measured CPU has no self cost; the cost of its callees is subtracted from the
+// other parts.
 //
-// Calls are those that measured calls stand for. What is left was counted while the method was
-// not timed, so its group is not known.
+// The calls of a part are those that its measured calls stand for. The remaining calls were counted while the
+// method was not timed, so their group is (unknown).
 func (b *builder) splitByGroup() {
 	if !slices.Contains(b.By, ByGroup) {
 		return
@@ -63,7 +63,7 @@ func (b *builder) splitByGroup() {
 				share := p.N / m.N
 				p.SelfX, p.SelfUSD, p.SelfUnpricedX = p.SelfX+rest.SelfX*share, p.SelfUSD+rest.SelfUSD*share, p.SelfUnpricedX+rest.SelfUnpricedX*share
 				p.X, p.BothX = max(0, p.X+rest.X*share), max(0, p.BothX+rest.BothX*share)
-				b.probed[keyOf(p)] = b.probed[keyOf(m)].of(share)
+				b.probed[keyOf(p)] = b.probed[keyOf(m)].times(share)
 			}
 			if m.WallN > 0 {
 				p.WallX = max(0, p.WallX+rest.WallX*p.WallN/m.WallN)
@@ -77,8 +77,8 @@ func (b *builder) splitByGroup() {
 	}
 }
 
-// of returns the same for a share of the calls.
-func (p *probed) of(share float64) *probed {
+// times returns p with its errors scaled to a share of the calls.
+func (p *probed) times(share float64) *probed {
 	if p == nil {
 		return nil
 	}

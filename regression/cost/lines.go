@@ -12,20 +12,18 @@ import (
 )
 
 const (
-	// uncertainAbove is the relative error above which a self cost is no figure to
-	// act on.
+	// uncertainAbove is the relative standard error above which a self cost is marked uncertain.
 	uncertainAbove = 0.30
-	// level of intervals.
+	// level is the confidence level of intervals.
 	level = 0.95
-	// leastInclusive is how small the inclusive cost may be next to the own cost: what probes cost is shared
-	// out by time, which is about right.
+	// leastInclusive is the lowest accepted ratio of inclusive to self cost. It is below 1 because the costs
+	// of probes are shared out by time, which is approximate.
 	leastInclusive = 0.9
-	// boundLevel is that of the interval whose lower end is printed where the tail was
-	// not sampled.
+	// boundLevel is the confidence level of the lower bound that is printed where the tail was not sampled.
 	boundLevel = 0.99
 )
 
-// lineSums are what a line is made of.
+// lineSums are the sums that a line is computed from.
 type lineSums struct {
 	line         *Line
 	services     map[query.Service]bool
@@ -38,7 +36,7 @@ type lineSums struct {
 	inclusiveX   float64
 	inclusiveUSD float64
 	wallN, wallX float64
-	bothX        float64 // wall time of n
+	bothX        float64 // wall time of the n calls
 	errors       float64
 	probes       probecost.Errors
 	reconciled   bool
@@ -46,8 +44,9 @@ type lineSums struct {
 	sampled      map[query.MethodName]*sampled
 }
 
-// sampled is how many calls of a method its records stand for. Calls made by a measured method of the
-// same line, which may be the method itself, are left out: what they add to one they take off the other.
+// sampled is the number of calls of a method and of the records that represent them. It leaves out calls made
+// by a measured method of the same line, recursion included: the sampling error of such a call cancels out
+// within the line.
 type sampled struct{ calls, records float64 }
 
 // chance reports whether some of the calls were not timed.
@@ -60,13 +59,13 @@ func (s *lineSums) chance() bool {
 	return false
 }
 
-// member is a method and the line that it is part of.
+// member is a method and its line.
 type member struct {
 	*query.MethodCost
 	line *lineSums
 }
 
-// lines makes the lines that were asked for.
+// lines computes the lines for the requested dimensions.
 func (b *builder) lines() {
 	if slices.Contains(b.By, ByCaller) {
 		b.Groups = b.callerLines()
@@ -88,7 +87,7 @@ func (b *builder) methodLines() []Line {
 	var order []query.Group
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		key := g.of(m)
+		key := g.groupOf(m)
 		s := groups[key]
 		if s == nil {
 			s = &lineSums{
@@ -96,7 +95,7 @@ func (b *builder) methodLines() []Line {
 				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{}, sampled: map[query.MethodName]*sampled{},
 			}
 			if g["class"] {
-				s.line.Owner = m.Owner // whoever owns the class
+				s.line.Owner = m.Owner // the method's owner also owns the class
 			}
 			groups[key] = s
 			order = append(order, key)
@@ -129,8 +128,8 @@ func (b *builder) methodLines() []Line {
 	return lines
 }
 
-// addHidden adds up for each service what lines below resolution were estimated at: they are in its
-// sum and have no figure.
+// addHidden adds up, for each service, the estimated costs of lines below resolution. These are in the
+// service's sum but have no figure.
 func (b *builder) addHidden(members map[methodOf]member) {
 	services := map[query.Service]*Service{}
 	for i := range b.Services {
@@ -144,7 +143,7 @@ func (b *builder) addHidden(members map[methodOf]member) {
 	}
 }
 
-// addCalls adds to each line what its methods were paid by others.
+// addCalls adds to each line the calls from other lines and the sample sizes of its methods.
 func (b *builder) addCalls(members map[methodOf]member) {
 	for i := range b.costs.Edges {
 		e := &b.costs.Edges[i]
@@ -154,7 +153,7 @@ func (b *builder) addCalls(members map[methodOf]member) {
 		}
 		caller := members[methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}]
 		inside := caller.line == callee.line
-		if !inside { // what comes from outside of a group is its inclusive cost
+		if !inside { // calls from outside of a group are its inclusive cost
 			callee.line.inclusiveN += e.N
 			callee.line.inclusiveX += e.X
 			callee.line.inclusiveUSD += e.USD
@@ -197,9 +196,9 @@ func (s *lineSums) addSampled(m *query.MethodCost, e *query.CostEdge) {
 	s.sampled[name].records += e.TimedCPU
 }
 
-// finish turns sums into a line. e is what its interval is made of: residuals around
-// the means of methods, added up by cluster, so that methods that go up and down
-// together count together (Cochran, Sampling Techniques, 3rd ed., section 6.3).
+// finish turns sums into a line. The interval comes from e: residuals around the means of methods, added up
+// by time bucket, so that methods that vary together are counted together (Cochran, Sampling Techniques, 3rd
+// ed., section 6.3).
 func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	l, method := s.line, g["method"]
 	l.Instances = e.Instances
@@ -208,10 +207,10 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		l.GenericPrice = l.GenericPrice || b.service[service].GenericPrice
 	}
 	if s.wallN > 0 {
-		if s.wallX > 0 { // else the probes below took all of it
+		if s.wallX > 0 { // otherwise the probes in its callees took all of it
 			l.WallNSPerCall = new(s.wallX / s.wallN)
 		}
-		if s.n > 0 && l.WallNSPerCall != nil && s.x/s.n > *l.WallNSPerCall { // both of the calls that had both
+		if s.n > 0 && l.WallNSPerCall != nil && s.x/s.n > *l.WallNSPerCall { // take both from the calls that have both
 			l.WallNSPerCall = new(s.bothX / s.n)
 		}
 		l.ErrorShare = s.errors / s.wallN
@@ -241,7 +240,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		return
 	}
 	unseen := 0.0
-	if g["class"] || g["owner"] { // others are called within the line
+	if g["class"] || g["owner"] { // calls to other methods stay within the line
 		unseen = b.unseen(s)
 	}
 	total, interval = widen(total, interval, s.probes)
@@ -259,26 +258,27 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	b.dollars(s, total, interval, known)
 	orphans := 0.0
 	for f, x := range s.functions {
-		orphans += b.unknown.of(f, x)
+		orphans += b.unknown.maxExcess(f, x)
 	}
 	l.doubt(total, min(orphans, s.x), unseen, known || !s.chance())
 }
 
-// hide keeps the dollars of a line that prints none, and their error, for the sums that it is a part of.
+// hide keeps the estimated dollars of a line without figures, and their error, for the sums that include the
+// line.
 func (l *Line) hide(s *lineSums, sampling float64) {
 	l.hiddenUSD = new(s.selfUSD)
 	price := 0.0
 	switch {
 	case s.selfX != 0:
 		price = math.Abs(s.selfUSD / s.selfX)
-	case s.inclusiveX > 0: // as of one that was set to zero
+	case s.inclusiveX > 0: // the self cost was set to zero
 		price = s.inclusiveUSD / s.inclusiveX
 	}
 	width := price * normal95 * math.Hypot(s.probes.SE(), sampling)
 	l.usdError = &[2]float64{-width, width}
 }
 
-// bounds sets the interval of the self cost, or where none may be printed what it is at least.
+// bounds sets the interval of the self cost, or its lower bound where no interval may be printed.
 func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Residuals, unseen float64) {
 	if !l.LowerBound {
 		l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
@@ -288,11 +288,11 @@ func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Resi
 	}
 }
 
-// inclusive sets what calls take with all that they call, where that is known: of a group by those
-// from outside, of which some must have been timed. It is not known where it would be less than the
-// line's own cost, as of a service whose loop for each connection has no call that ended; nor where the
-// probes below calls cost as much as these took, nor within the uncertainty of their own probe. And it is
-// at most what methods may have used: of calls that are seldom timed the probes below others are seldom known.
+// inclusive sets the cost with callees. For a group it is that of the calls from outside, some of which must
+// have been timed. It stays unset in three cases: it would be less than the line's self cost (as for a server
+// whose loop per connection has no finished call), the probes in the callees cost as much as the calls took,
+// or it is within the uncertainty of its own probe. most limits it, because the number of probes below rarely
+// timed calls is uncertain.
 func (l *Line) inclusive(s *lineSums, method bool, most float64) {
 	if !(s.x > 0) || l.BelowResolution && s.x/s.n <= l.ResolutionNS {
 		return
@@ -310,7 +310,7 @@ func (l *Line) inclusive(s *lineSums, method bool, most float64) {
 	l.limit(most)
 }
 
-// limit reduces inclusive figures to the CPU time in ns that the methods of a line may have used.
+// limit reduces the inclusive figures to at most most, in ns of CPU time.
 func (l *Line) limit(most float64) {
 	if l.InclusiveCoreHours == nil || *l.InclusiveCoreHours*nsPerCoreHour <= most {
 		return
@@ -322,7 +322,7 @@ func (l *Line) limit(most float64) {
 	}
 }
 
-// most is the CPU time in ns that the methods of services may have used, where that is known.
+// most returns the CPU time in ns available to the methods of the services, or +Inf where it is unknown.
 func (b *builder) most(services map[query.Service]bool) float64 {
 	most := 0.0
 	for name := range services {
@@ -335,11 +335,11 @@ func (b *builder) most(services map[query.Service]bool) float64 {
 	return most
 }
 
-// pendingCounts is why a line has no cost yet.
+// pendingCounts is the reason printed for a line whose counts have not arrived.
 const pendingCounts = "counts pending"
 
-// scale finds the days that dollars of a line are scaled by: those of its service. Of several
-// services dollars a day are added up, and the days are those that say the same.
+// scale sets the number of days that the line's dollars are divided by: that of its service. For several
+// services it is the number of days that gives the sum of their dollars per day.
 func (b *builder) scale(s *lineSums) {
 	l := s.line
 	for service := range s.services {
@@ -377,7 +377,7 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 	l.SelfUSDPerDay, l.SelfUSDPerMonth = b.For(PerDay, l, l.SelfUSD), b.For(PerMonth, l, l.SelfUSD)
 	l.SelfUSDPerCall, l.SelfUSDPerRequest = b.For(PerCall, l, l.SelfUSD), b.For(PerRequest, l, l.SelfUSD)
 	if priced := s.selfX - l.UnpricedCoreHours*nsPerCoreHour; known && priced != 0 {
-		// The error of the time at the price that its priced part has.
+		// The error of the time, at the average price of its priced part.
 		perNS := math.Abs(s.selfUSD / priced)
 		l.SelfUSDSE = new(total.SE * perNS)
 		l.usdError = &[2]float64{(interval.Low - total.Value) * perNS, (interval.High - total.Value) * perNS}
@@ -390,8 +390,8 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 	}
 }
 
-// doubt marks figures that are none to act on. orphans is the time of calls of unknown caller
-// that may belong to it, unseen the share of its calls that may have made others.
+// doubt marks figures too uncertain to act on. orphans is the time of calls of unknown caller that may belong
+// to the line. unseen is the share of its calls that may have made untimed calls.
 func (l *Line) doubt(total stats.Estimate, orphans, unseen float64, known bool) {
 	switch {
 	case !known:
@@ -410,8 +410,8 @@ func (l *Line) doubt(total stats.Estimate, orphans, unseen float64, known bool) 
 	l.Uncertain = true
 }
 
-// callerLines are what callers pay for what they call: inclusive figures, which
-// nest. What of it is the callee's own is not known by caller.
+// callerLines returns the inclusive costs of calls by caller. They nest. The callee's self cost is not known
+// by caller.
 func (b *builder) callerLines() []Line {
 	g := newGrouper(b.By)
 	methods := map[methodOf]*query.MethodCost{}
@@ -425,13 +425,13 @@ func (b *builder) callerLines() []Line {
 	at := map[key]int{}
 	wall := b.wallByCaller()
 	var out []Line
-	var services []map[query.Service]bool // of each line
+	var services []map[query.Service]bool // one entry per line
 	for _, e := range b.costs.Edges {
 		m := methods[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
 		if m == nil {
 			continue
 		}
-		k := key{g.of(m), cmp.Or(e.Caller, "(unknown)")}
+		k := key{g.groupOf(m), cmp.Or(e.Caller, "(unknown)")}
 		i, ok := at[k]
 		if !ok {
 			i = len(out)
@@ -466,8 +466,7 @@ func (b *builder) callerLines() []Line {
 	return out
 }
 
-// compare ranks by dollars of self cost, then core hours, wall time and calls; what is
-// not known comes after what is.
+// compare ranks by dollars of self cost, then core hours, wall time and calls. Unknown values come last.
 func compare(a, b Line) int {
 	return cmp.Or(
 		descending(a.SelfUSD, b.SelfUSD), descending(a.SelfCoreHours, b.SelfCoreHours), descending(a.SelfWallHours, b.SelfWallHours), cmp.Compare(b.Calls, a.Calls),

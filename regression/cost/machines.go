@@ -24,7 +24,7 @@ type Machine struct {
 	seen map[string]bool
 }
 
-// Machines are those that processes ran on, and what they cost.
+// Machines are the kinds of machines that processes ran on, with their prices.
 type Machines struct {
 	Kinds         []*Machine     `json:"kinds"`
 	UnpricedHosts []UnpricedHost `json:"unpriced_hosts"`
@@ -32,14 +32,15 @@ type Machines struct {
 	Complete      bool           `json:"complete"`
 }
 
-// UnpricedHost is a host without a price, and why it has none.
+// UnpricedHost is a host without a price, with the reason.
 type UnpricedHost struct {
 	Host   string `json:"host"`
 	Kind   string `json:"kind"`
 	Source string `json:"price_source"`
 }
 
-// MachinesOf adds hosts up by kind and price, those without a price first.
+// MachinesOf adds up hosts by kind and price. Kinds without a price come first. A book that is not nil
+// replaces the stored prices.
 func MachinesOf(hosts []query.Priced, book *pricebook.Book) *Machines {
 	answer := &Machines{Kinds: []*Machine{}, UnpricedHosts: []UnpricedHost{}, Unmatched: []string{}}
 	type key struct {
@@ -93,7 +94,7 @@ func (k *Machine) name() string {
 	return pricebook.Place{CloudProvider: k.CloudProvider, Region: k.Region, HostType: k.HostType, CapacityType: k.CapacityType}.String()
 }
 
-// From is where the price is from, or why there is none.
+// From returns the source of the price, or the reason why there is none.
 func (k *Machine) From() string {
 	if k.Generic {
 		return "generic: " + k.Source

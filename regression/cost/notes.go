@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clockSlack is how far ahead of this machine's clock another may be without a note.
+// clockSlack is how far the clock of an instance may be ahead of this machine's clock without a note.
 const clockSlack = 5 * time.Minute
 
 // AheadOf returns a note if rows end after now.
@@ -19,10 +19,10 @@ func AheadOf(last, now time.Time) []string {
 		ahead.Round(time.Second))}
 }
 
-// countsDue is how long after a measurement its counts are still to be expected.
+// countsDue is the time after a measurement within which its counts are still expected.
 const countsDue = 3 * time.Minute
 
-// pendingNotes list the services that have measurements that no figure holds.
+// pendingNotes returns a note for each service with measurements that no figure includes yet.
 func (r *Table) pendingNotes(now time.Time) []string {
 	var notes []string
 	for i := range r.Services {
@@ -46,9 +46,9 @@ func (r *Table) pendingNotes(now time.Time) []string {
 	return notes
 }
 
-// missingNotes list the services of which calls are not stored.
+// missingNotes returns a note for each service with missing calls.
 func (r *Table) missingNotes() (notes []string) {
-	if r.NoCalls() { // which another note says
+	if r.NoCalls() { // Notes reports it in another note
 		return nil
 	}
 	for i := range r.Services {
@@ -60,7 +60,8 @@ func (r *Table) missingNotes() (notes []string) {
 	return notes
 }
 
-// AssumedNotes list the services of which calls have a lower bound only, or processes may be merged.
+// AssumedNotes returns a note for each service that has calls with a lower bound only, or processes that may
+// be merged.
 func (r *Table) AssumedNotes() (notes []string) {
 	for i := range r.Services {
 		s := &r.Services[i]
@@ -76,14 +77,14 @@ func (r *Table) AssumedNotes() (notes []string) {
 
 func (s Service) pending() bool { return s.PendingRecords > 0 }
 
-// NoCalls reports whether no call of a method was stored. Calls that were only counted have no line
-// by caller.
+// NoCalls reports whether no call of a method is stored. It also checks services, because calls that were
+// only counted have no line by caller.
 func (r *Table) NoCalls() bool {
 	return !slices.ContainsFunc(r.Services, func(s Service) bool { return s.pending() || s.UnmeasuredCalls > 0 }) &&
 		!slices.ContainsFunc(r.Lines(), func(l Line) bool { return l.Calls > 0 || l.Measured > 0 })
 }
 
-// Notes explain why lines have no cost, and what it would take.
+// Notes explain why lines have no cost, and what to do.
 func (r *Table) Notes(now time.Time) []string {
 	var measured, withCPU, uncounted, untimed int
 	untimedCalls := 0.0
@@ -122,7 +123,7 @@ func (r *Table) Notes(now time.Time) []string {
 	return notes
 }
 
-// MarkNotes explain the marks of lines whose figures the probes or the process CPU decide.
+// MarkNotes explain the marks of lines whose figures depend on probes or on process CPU.
 func (r *Table) MarkNotes(shown []Line) (notes []string) {
 	below, clipped, reconciled := 0, 0, false
 	for i := range shown {
@@ -149,7 +150,7 @@ func (r *Table) MarkNotes(shown []Line) (notes []string) {
 	return append(notes, Few(excesses)...)
 }
 
-// HostNotes report what is assumed of hosts, and how idle cores are divided.
+// HostNotes returns the assumptions made about hosts and the rule that shares idle cores.
 func (r *Table) HostNotes() (notes []string) {
 	var h Hosts
 	for i := range r.Services {

@@ -17,12 +17,12 @@ const (
 	PerMonth   Per = "month"
 	PerCall    Per = "call"
 	PerRequest Per = "request"
-	PerWindow  Per = "window" // all that was looked at
+	PerWindow  Per = "window" // the whole window
 )
 
 var allPer = []string{string(PerDay), string(PerMonth), string(PerCall), string(PerRequest), string(PerWindow)}
 
-// ParsePer reads one of them.
+// ParsePer parses a unit.
 func ParsePer(s string) (Per, error) {
 	if !slices.Contains(allPer, s) {
 		return "", fmt.Errorf("--per: want one of %s, found %q (%s)", strings.Join(allPer, ", "), s, configfile.DidYouMean(s, allPer))
@@ -30,8 +30,8 @@ func ParsePer(s string) (Per, error) {
 	return Per(s), nil
 }
 
-// For tells a figure of a line, which is about the window, for one of something
-// else; nil where there is none of that.
+// For converts a figure of the window to the unit per. It returns nil if usd is nil or the line has none of
+// the unit.
 func (r *Table) For(per Per, l *Line, usd *float64) *float64 {
 	of := 1.0
 	switch per {

@@ -5,7 +5,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// setPercentiles fills in percentiles of methods.
+// setPercentiles sets the percentiles of methods.
 func (r *Table) setPercentiles(spreads []query.Spread) {
 	type key struct {
 		query.MethodName
@@ -20,18 +20,18 @@ func (r *Table) setPercentiles(spreads []query.Spread) {
 		name := query.MethodName{Service: l.Service, Class: l.Class, Method: l.Method}
 		l.Wall = percentilesOf(of[key{name, query.Wall}])
 		l.CPU = percentilesOf(of[key{name, query.CPU}])
-		if l.Wall.below(l.CPU) { // both of the calls that had both
+		if l.Wall.below(l.CPU) { // take both from the calls that have both
 			l.Wall = percentilesOf(of[key{name, query.WallOfBoth}])
 		}
 	}
 }
 
-// below reports whether any percentile lies below that of others.
+// below reports whether any percentile of p is below that of o.
 func (p *Percentiles) below(o *Percentiles) bool {
 	return p != nil && o != nil && (p.P50 < o.P50 || p.P95 < o.P95 || p.P99 < o.P99)
 }
 
-// percentilesOf reads them off weights by bin, sorted by bin; nil without any.
+// percentilesOf computes percentiles from weights sorted by bin, or returns nil without weights.
 func percentilesOf(h methodspan.Histogram) *Percentiles {
 	total := h.Total()
 	if !(total > 0) {

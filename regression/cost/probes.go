@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// methodOf is a method of a version, or its part in a group of goroutines.
+// methodOf identifies a method of a version, or its part in a goroutine group.
 type methodOf struct {
 	query.Service
 	version, name, group string
@@ -18,7 +18,7 @@ func keyOf(m *query.MethodCost) methodOf {
 	return methodOf{m.Service, m.Version, m.Full, m.GoroutineGroup}
 }
 
-// versionOf is a method of a version by its name.
+// versionOf identifies a method of a version by its name.
 type versionOf struct {
 	query.MethodName
 	version string
@@ -28,14 +28,13 @@ func nameOf(m *query.MethodCost) query.MethodName {
 	return query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}
 }
 
-// probed is what is known of the probes in the self time of a method.
+// probed holds the uncertainty of the probes in the self time of a method.
 type probed struct {
 	errors     probecost.Errors // ns
 	reconciled bool
 }
 
-// takeOffProbes takes the costs of probes out of the times of methods and of what they
-// paid for callees.
+// takeOffProbes subtracts the costs of probes from the times of methods and of their callees.
 func (b *builder) takeOffProbes(table probecost.Table) {
 	b.probed = map[methodOf]*probed{}
 	type place struct {
@@ -60,7 +59,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 	}
 }
 
-// takeOff takes what probes cost off the methods of one version and off what they call.
+// takeOff subtracts the costs of probes from the methods and edges of one version.
 func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges []*query.CostEdge) {
 	methods := make(map[string]probecost.Method, len(all))
 	for _, m := range all {
@@ -119,8 +118,8 @@ func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges 
 	}
 }
 
-// methodsCPU is the CPU time of the processes that methods may have used: without the SDK's own,
-// where that is known.
+// methodsCPU returns the CPU time available to methods: that of the processes without the SDK's own where
+// that is known.
 func (s *Service) methodsCPU() float64 {
 	if s.SDKCoreHours == nil {
 		return *s.ProcessCoreHours
@@ -128,8 +127,8 @@ func (s *Service) methodsCPU() float64 {
 	return *s.ProcessCoreHours - *s.SDKCoreHours
 }
 
-// reconcile makes the self costs of each service add up to at most the CPU time of its
-// processes, where that is known, and to no less than what is sure of single methods.
+// reconcile limits the sum of the self costs of each service to the CPU time of its processes, where known,
+// but not below the total that is certain for single methods.
 func (b *builder) reconcile() {
 	byService := map[query.Service][]*query.MethodCost{}
 	for i := range b.costs.Methods {
@@ -163,21 +162,21 @@ func (b *builder) reconcile() {
 	}
 }
 
-// estimate is the self cost of a method and what is not known of it.
+// estimate returns the self cost of a method with its uncertainty.
 func (b *builder) estimate(m *query.MethodCost) probecost.Estimate {
 	e := probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
 	if n := float64(m.Residuals.Count); n >= 2 {
 		e.Variance = n / (n - 1) * m.Residuals.Squares
-	} else if m.N > float64(m.CPUMeasured) { // of what chance chose once, the error is about as large
+	} else if m.N > float64(m.CPUMeasured) { // the error of a single sampled cluster is about as large as the value
 		e.Variance = m.SelfX * m.SelfX
 	}
 	return e
 }
 
-// reconcile changes estimates of all methods of the service. Where one method alone was estimated to
-// cost more than the processes, as methods of a deep recursion are, others are below zero by about as much.
-// And where no call was timed that contains most others, these were taken off it all the same. None is
-// below zero then.
+// reconcile changes the estimates of all methods of the service. It sets negative estimates to zero in two
+// cases: one method alone is estimated above the CPU of the processes (as methods of a deep recursion are,
+// while others are negative by about as much), or the sum is below the certain part (no call that contains
+// most others was timed, yet their costs were subtracted from it).
 func (s *Service) reconcile(estimates []probecost.Estimate) {
 	limit := math.Inf(1)
 	if s.ProcessCoreHours != nil {
@@ -206,12 +205,11 @@ func (s *Service) reconcile(estimates []probecost.Estimate) {
 	}
 }
 
-// normal95 is the quantile of the normal law for the ends of a 95% interval.
+// normal95 is the quantile of the normal distribution for a 95% interval.
 const normal95 = 1.96
 
-// resolve marks a line whose own cost is not larger than what is not known of the probes in
-// it: it has no figure, only the most that it may be. Where chance decides more than probes,
-// the line stays uncertain.
+// resolve marks a line whose self cost is within the uncertainty of its probes: it has no figure, only an
+// upper bound. If sampling error exceeds the uncertainty of probes, the line is uncertain instead.
 func (l *Line) resolve(s *lineSums, sampling float64) (below bool) {
 	probes := s.probes.SE()
 	l.ResolutionNS = math.Ceil(normal95 * probes / s.n)
@@ -222,8 +220,7 @@ func (l *Line) resolve(s *lineSums, sampling float64) (below bool) {
 	return l.BelowResolution
 }
 
-// widen adds what is not known of probes to the error of sampling. The interval keeps its
-// skewness.
+// widen adds the uncertainty of probes to the sampling error. The interval keeps its skewness.
 func widen(e stats.Estimate, i stats.Interval, probes probecost.Errors) (stats.Estimate, stats.Interval) {
 	if more := probes.Variance(); more > 0 {
 		i.Low = e.Value - math.Sqrt((e.Value-i.Low)*(e.Value-i.Low)+normal95*normal95*more)

@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// records is for spreadsheets: all lines, with units in the names of columns.
+// records returns all lines for spreadsheets, with units in the column names.
 func (r *Table) records() *output.Document {
 	type record struct {
 		From         time.Time `json:"from"`

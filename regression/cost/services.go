@@ -9,20 +9,20 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// builder makes a report of what was queried.
+// builder computes a table from the query results.
 type builder struct {
 	*Table
 	options Options
 	costs   *query.Costs
-	wall    *query.Costs // of services without measured CPU, in wall time; nil = not asked for, or none
+	wall    *query.Costs // wall time of services without measured CPU; nil = not requested, or none
 	unknown *unknown
 	withCPU map[query.Service]bool
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
 	probed  map[methodOf]*probed
-	rates   map[query.Service]float64     // typical ones of methods
+	rates   map[query.Service]float64     // typical sampling rates of methods
 	pending map[*query.MethodCost]int64   // measurements that wait for their counts
-	assumed map[*query.MethodCost]float64 // calls that are known from below
+	assumed map[*query.MethodCost]float64 // calls with a lower bound only
 }
 
 func newBuilder(r *Table, o Options, costs *query.Costs, bills []query.Bill) *builder {
@@ -31,7 +31,7 @@ func newBuilder(r *Table, o Options, costs *query.Costs, bills []query.Bill) *bu
 	for i := range bills {
 		b.service[bills[i].Service] = serviceOf(&bills[i])
 	}
-	// BigQuery answers each question as of its time: a service may be new since the bills.
+	// BigQuery answers each query as of its own time: a service can be newer than the bills.
 	for i := range costs.Methods {
 		b.know(costs.Methods[i].Service)
 	}
@@ -41,14 +41,14 @@ func newBuilder(r *Table, o Options, costs *query.Costs, bills []query.Bill) *bu
 	return b
 }
 
-// know takes a service in, as one without process rows if there is no bill.
+// know adds a service that has no bill, as one without process rows.
 func (b *builder) know(s query.Service) {
 	if b.service[s] == nil {
 		b.service[s] = serviceOf(&query.Bill{Service: s})
 	}
 }
 
-// serviceOf is what the process rows of a service say.
+// serviceOf converts the process rows of a service.
 func serviceOf(bill *query.Bill) *Service {
 	s := &Service{Service: bill.Service, Instances: bill.Instances, GenericPrice: bill.ListPrice,
 		Hosts: Hosts{bill.Intervals, bill.IntervalsAlone, bill.IntervalsNamed, bill.IntervalsLimited}}
@@ -67,7 +67,7 @@ func serviceOf(bill *query.Bill) *Service {
 			s.SDKUSD = new(bill.SDKUSD.Float64)
 		}
 	}
-	if s.coreless = bill.Intervals - bill.IntervalsWithCores; s.coreless > 0 { // their idle cores are not known
+	if s.coreless = bill.Intervals - bill.IntervalsWithCores; s.coreless > 0 { // the idle cores of these are unknown
 		s.intervals, s.leastPaidUSD = bill.Intervals, bill.PaidUSD
 		return s
 	}
@@ -81,8 +81,7 @@ func serviceOf(bill *query.Bill) *Service {
 	return s
 }
 
-// services adds up what the methods of each service cost. The rest is what no
-// method accounts for.
+// services adds up the methods of each service. The remainder of its process CPU is unattributed.
 func (b *builder) services() {
 	owned := map[query.Service]map[string]*OwnedCost{}
 	for i := range b.costs.Methods {
@@ -107,7 +106,7 @@ func (b *builder) services() {
 		o.USD += m.SelfUSD
 	}
 	for _, e := range b.costs.Edges {
-		if e.Caller == methodspan.CallerEntry { // nothing measured made these calls
+		if e.Caller == methodspan.CallerEntry { // no measured method made these calls
 			b.service[e.Service].Requests += e.Calls
 		}
 	}
@@ -134,8 +133,8 @@ func (b *builder) services() {
 	})
 }
 
-// rest is what a part leaves of the whole. Where that is what rounding leaves it is nothing:
-// methods that were estimated to cost all that their processes used add up to that.
+// rest returns whole - part, or 0 if the difference is a rounding error. Methods that were reconciled with
+// the process CPU add up to it exactly.
 func rest(whole, part float64) float64 {
 	if left := whole - part; math.Abs(left) > 1e-9*math.Abs(whole) {
 		return left

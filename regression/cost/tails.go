@@ -7,14 +7,14 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// tailDays are the days up to the end of the window that say how skew calls are,
-// whether it holds all of them or not.
+// tailDays is the number of days up to the end of the window whose calls determine the skewness. They can
+// start before the window.
 const tailDays = 7
 
-// tail is how skew the CPU times of a method are.
+// tail holds the moments of a method's CPU times below (rest) and above the tail threshold.
 type tail struct{ rest, above query.Tail }
 
-// readTails asks for those of all methods.
+// readTails reads the tails of all methods.
 func readTails(ctx context.Context, w *query.Warehouse, o Options, window query.Window) (map[query.MethodName]*tail, error) {
 	all, err := w.Tails(ctx, window, o.Filter)
 	if err != nil {
@@ -34,10 +34,9 @@ func readTails(ctx context.Context, w *query.Warehouse, o Options, window query.
 	return out, nil
 }
 
-// sample is what chance decides of a method's total: all of its measured calls, or
-// those below the threshold where the CPU of all calls above it was timed. calls and
-// records are those of the window. cpu is false where the tail was timed without
-// its CPU.
+// sample returns the randomly sampled part of a method's total: all of its measured calls, or those below the
+// threshold if the CPU of all calls above it was timed. calls and records are those of the window. cpu is
+// false where the tail was timed without its CPU.
 func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 	s = stats.Sample{Calls: calls, Records: records}
 	if t == nil {
@@ -57,8 +56,7 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 	return s, t.above.Measured == 0
 }
 
-// gate tells what an interval of a group is warned of, nothing where it may be
-// printed.
+// gate returns the warning that replaces the interval of a group, or "" if the interval may be printed.
 func (b *builder) gate(s *lineSums) stats.Warning {
 	samples := make([]stats.Sample, 0, len(s.sampled))
 	warning := stats.LowerBound

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// View is how costs are shown.
+// View configures how costs are printed.
 type View struct {
 	Per         Per // unit of dollars
 	Percentiles bool
@@ -62,7 +62,7 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 	return d
 }
 
-// observed is the time that dollars a day are scaled by.
+// observed describes the time that dollars per day are scaled by.
 func (r *Table) observed() string {
 	days := func(days float64) string {
 		return perday.Basis{Length: time.Duration(days * 24 * float64(time.Hour))}.Text()
@@ -77,7 +77,7 @@ func (r *Table) observed() string {
 	return days(r.ObservedDays)
 }
 
-// scaled names the unit to which dollars of the observed time are scaled.
+// scaled describes the unit that dollars are scaled to.
 func (per Per) scaled() string {
 	if per == PerDay || per == PerMonth {
 		return fmt.Sprintf(", dollars are scaled to a %s", per)
@@ -85,8 +85,7 @@ func (per Per) scaled() string {
 	return ""
 }
 
-// reconciliation shows how self costs add up to what is paid, of the top services that pay
-// most (0 = all). more is what it does not show.
+// reconciliation returns the bills of the top services that pay most (0 = all). more describes the rest.
 func (r *Table) reconciliation(top int) (t *output.Table, more []string) {
 	type bill struct {
 		*Service

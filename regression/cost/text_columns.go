@@ -44,7 +44,8 @@ func (c *lineColumns) addNames(by []Dimension) {
 	}
 }
 
-// addDollars adds a column of dollars and, where some lines are of public list prices, one that says which.
+// addDollars adds a column of dollars. If some lines use public list prices it also adds a column that marks
+// them.
 func (c *lineColumns) addDollars(lines []Line, name string, usd func(*Line) *float64, text func(*Line) string) {
 	c.Figure(name, text)
 	if !slices.ContainsFunc(lines, func(l Line) bool { return l.GenericPrice }) {
@@ -58,7 +59,7 @@ func (c *lineColumns) addDollars(lines []Line, name string, usd func(*Line) *flo
 	})
 }
 
-// mark is that of a line's figures.
+// mark returns the mark of the line's figures.
 func (l *Line) mark() string {
 	mark := ""
 	if l.Uncertain {
@@ -106,7 +107,7 @@ func (r *Table) lineTable(lines []Line, v View) *output.Table {
 	return t
 }
 
-// addWall adds the wall time of a line without calls it made, its interval, and all of it.
+// addWall adds columns for self wall time, its interval and inclusive wall time.
 func (c *lineColumns) addWall() {
 	c.Figure("self wall-h", func(l *Line) string {
 		mark := l.mark()
@@ -148,7 +149,7 @@ func (r *Table) callerTable(lines []Line, per Per) *output.Table {
 	return t
 }
 
-// CallsText is how many calls a line has, or how many at least.
+// CallsText returns the number of calls, with ">= " if it is a lower bound.
 func (l *Line) CallsText() string {
 	if l.AssumedCalls > 0 {
 		return ">= " + output.Count(l.Calls)
@@ -156,7 +157,7 @@ func (l *Line) CallsText() string {
 	return output.Count(l.Calls)
 }
 
-// marked puts a mark before a figure, if there is one.
+// marked prefixes a known figure with a mark.
 func marked(mark, figure string) string {
 	if figure == output.Unknown {
 		return figure
@@ -164,8 +165,8 @@ func marked(mark, figure string) string {
 	return mark + figure
 }
 
-// intervalOf is that of a line's dollars, in percent where it has none, or why there
-// is none to rely on.
+// intervalOf returns the interval of the line's dollars, in percent if it has no dollars, or the reason why
+// there is none.
 func (r *Table) intervalOf(l *Line, per Per) string {
 	switch {
 	case l.SelfCoreHours == nil && l.PendingRecords > 0:
@@ -188,7 +189,7 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	return output.Amount(*low) + " to " + output.Amount(*high)
 }
 
-// SelfBounds shows the interval of a self cost as shares of it.
+// SelfBounds returns the interval of the self cost as percentages of it.
 func (l *Line) SelfBounds() string {
 	if l.SelfCoreHoursInterval == nil || !(*l.SelfCoreHours > 0) {
 		return output.Unknown

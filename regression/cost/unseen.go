@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// typicalRates returns the median of the shares of calls whose CPU is timed, over the methods of each
-// service.
+// typicalRates returns, for each service, the median over its methods of the share of calls whose CPU is
+// timed.
 func (b *builder) typicalRates() map[query.Service]float64 {
 	rates := map[query.Service][]float64{}
 	for i := range b.costs.Methods {
@@ -24,9 +24,9 @@ func (b *builder) typicalRates() map[query.Service]float64 {
 	return typical
 }
 
-// unseen is the largest share of a line's calls that may have called a method outside of it, without
-// that one of these was timed (99%). Nothing says then that their cost is not the line's own: few
-// calls of something expensive that others call often and cheaply.
+// unseen returns an upper bound (99%) on the share of a line's calls that may have called a method outside of
+// the line without any of these calls being timed. Their cost would then wrongly remain in the line: few
+// calls of an expensive method that others call often and cheaply.
 func (b *builder) unseen(s *lineSums) float64 {
 	calls, rate := 0.0, 1.0
 	for _, m := range s.sampled {

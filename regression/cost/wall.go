@@ -10,11 +10,11 @@ import (
 
 const nsPerHour = 3.6e12
 
-// wallQuestions is how many services are asked for one by one. Of more all are asked for at once.
+// wallQuestions is the maximum number of services that are queried one by one. More are queried together.
 const wallQuestions = 3
 
-// readWall asks for the wall time of the services of which no call's CPU was measured: a
-// stock OpenTelemetry SDK measures none. Where there are none it asks nothing.
+// readWall reads the wall time of services without measured CPU, such as those of a stock OpenTelemetry SDK.
+// Without such services it runs no query.
 func (b *builder) readWall(ctx context.Context, w *query.Warehouse, ask query.CostAsk) error {
 	if !b.options.Wall || slices.Contains(b.By, ByGroup) {
 		return nil
@@ -25,7 +25,7 @@ func (b *builder) readWall(ctx context.Context, w *query.Warehouse, ask query.Co
 		b.withCPU[m.Service] = b.withCPU[m.Service] || m.CPUMeasured > 0
 	}
 	var services []*query.Service
-	for i := range b.costs.Methods { // in their order, so that sums are the same each time
+	for i := range b.costs.Methods { // in the order of methods, so that sums are reproducible
 		m := &b.costs.Methods[i]
 		if m.Measured > 0 && !b.withCPU[m.Service] && (len(services) == 0 || *services[len(services)-1] != m.Service) {
 			services = append(services, &m.Service)
@@ -51,16 +51,16 @@ func (b *builder) readWall(ctx context.Context, w *query.Warehouse, ask query.Co
 	return nil
 }
 
-// wallSums are the wall time of a line, in ns.
+// wallSums are the sums of wall time of a line, in ns.
 type wallSums struct {
 	n, selfX, x, inclusiveX float64
 	functions               map[function]float64 // whole time
 	residuals               stats.Residuals
 }
 
-// addWall gives lines of services without CPU their wall time. Own time is what calls took less what the
-// calls took that they made. Where these ran at the same time it is too little: below zero it
-// is clipped, and the line says so.
+// addWall sets the wall time of lines of services without CPU. Self wall time is the time of calls minus that
+// of the calls they made. It is too low where these ran concurrently; a negative value is clipped and the
+// line is marked.
 func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 	if b.wall == nil {
 		return
@@ -68,7 +68,7 @@ func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 	mixed := map[query.Group]bool{} // with services whose CPU was measured
 	for i := range b.costs.Methods {
 		if m := &b.costs.Methods[i]; b.withCPU[m.Service] {
-			mixed[g.of(m)] = true
+			mixed[g.groupOf(m)] = true
 		}
 	}
 	groupOf := map[methodOf]query.Group{}
@@ -76,7 +76,7 @@ func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 	unknown := unknownCallers(b.wall.Methods, b.wall.Edges)
 	for i := range b.wall.Methods {
 		m := &b.wall.Methods[i]
-		key := g.of(m)
+		key := g.groupOf(m)
 		groupOf[keyOf(m)] = key
 		if all[key] == nil {
 			all[key] = &wallSums{functions: map[function]float64{}}
@@ -121,12 +121,12 @@ func (s *wallSums) finish(l *Line, unknown *unknown) {
 	}
 	orphans := 0.0
 	for f, x := range s.functions {
-		orphans += unknown.of(f, x)
+		orphans += unknown.maxExcess(f, x)
 	}
 	l.doubt(total, min(orphans, s.x), 0, known)
 }
 
-// wallByCaller is the wall time of calls by who made them.
+// wallByCaller returns the wall time of calls by caller.
 func (b *builder) wallByCaller() map[callBy]float64 {
 	out := map[callBy]float64{}
 	if b.wall != nil {
@@ -139,7 +139,7 @@ func (b *builder) wallByCaller() map[callBy]float64 {
 	return out
 }
 
-// callBy are the calls of a method by one caller.
+// callBy identifies the calls of a method by one caller.
 type callBy struct {
 	methodOf
 	caller string
