@@ -30,8 +30,6 @@ type Accepted struct {
 	Reason        string    `json:"reason"`
 	By            string    `json:"by"`
 	At            time.Time `json:"at"`
-
-	LevelNS float64 `json:"level_ns,omitempty"` // Level in version 1
 }
 
 // String says who and why, for people.
@@ -131,7 +129,7 @@ func (a *Accepted) replacedBy(b *alert.Alert) bool {
 // same reports whether both are about the same thing, whatever the versions.
 func (a *Accepted) same(b *alert.Alert) bool {
 	return a.Kind == b.Kind && a.ServiceNamespace == b.ServiceNamespace && a.Service == b.Service && a.Environment == b.Environment &&
-		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric && (a.Caller == b.Caller || a.ofNoCaller(b))
+		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric && a.Caller == b.Caller
 }
 
 // Covers is the acceptance that an alert falls under, nil = none.
@@ -155,8 +153,8 @@ func (a *Accepted) holds(b *alert.Alert, thresholdPercent float64) bool {
 	}
 	level, base, head := a.Level, b.Base, b.Head
 	if !(level > 0) {
-		if a.ID != b.ID || a.ChangePercent == 0 { // version 1 did not note the change
-			return a.ID == b.ID
+		if a.ID != b.ID {
+			return false
 		}
 		level, base, head = 1+a.ChangePercent/100, 1, 1+b.ChangePercent/100
 	}

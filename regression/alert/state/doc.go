@@ -14,9 +14,8 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Version numbers the form of the file. Files of earlier forms are read, and rewritten
-// in this one. Since 3 it has a checksum.
-const Version = 3
+// Version is the version of the file format. Files of another version are refused.
+const Version = 1
 
 // Bounds of what is remembered. Beyond them the oldest go, and Dropped counts them.
 const (

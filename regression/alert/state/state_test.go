@@ -256,57 +256,6 @@ func TestAcceptWholeService(t *testing.T) {
 	}
 }
 
-// What earlier programs wrote is read, and means what it meant.
-func TestVersionOne(t *testing.T) {
-	dir := t.TempDir()
-	const file = `{"version": 1, "dropped": 0,
-		"open": [{"alert": {"schema": 1, "id": "a", "kind": "regression"}, "raised": "2026-03-01T00:00:00Z", "seen": "2026-03-01T00:00:00Z", "resolved": false, "silenced": false, "sent": {"slack": "firing"}}],
-		"accepted": [
-			{"id": "b", "kind": "regression", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "level_ns": 200, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"},
-			{"id": "d", "kind": "more_calls", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "base_version": "1", "head_version": "2", "level_ns": 2, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"},
-			{"id": "e", "kind": "whole_service", "service": "shop", "metric": "cpu", "basis": "self", "base_version": "1", "head_version": "2", "level_ns": 0, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"}]}`
-	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check := func(step string) {
-		s, err := At(dir).Read()
-		if err != nil || s.Version != Version || len(s.Open) != 1 {
-			t.Fatalf("%s: %+v, %v", step, s, err)
-		}
-		a := raised("other", alert.Info)
-		expensive := a
-		expensive.Base, expensive.Head = 200, 400
-		if s.Covers(&a, 10) == nil || s.Covers(&expensive, 10) != nil {
-			t.Errorf("%s: the level is lost: %+v", step, s.Accepted)
-		}
-		// Which caller was meant nobody noted: all of that comparison, none of later ones.
-		calls := raised("more", alert.Info)
-		calls.Kind, calls.Caller, calls.BaseVersion, calls.HeadVersion, calls.Base, calls.Head = alert.MoreCalls, "c.x", "1", "2", 1, 2
-		later, more := calls, calls
-		later.HeadVersion = "3"
-		more.Base, more.Head = 3, 6
-		if s.Covers(&calls, 10) == nil || s.Covers(&later, 10) != nil || s.Covers(&more, 10) != nil {
-			t.Errorf("%s: more calls: %+v", step, s.Accepted)
-		}
-		// What change was meant nobody noted: any of that comparison, none of later ones.
-		whole := raised("e", alert.Info)
-		whole.Kind, whole.Class, whole.Method, whole.Base, whole.Head = alert.WholeService, "", "", 0, 0
-		later = whole
-		later.ID = "f"
-		if s.Covers(&whole, 10) == nil || s.Covers(&later, 10) != nil {
-			t.Errorf("%s: whole service: %+v", step, s.Accepted)
-		}
-	}
-	check("read")
-	if err := At(dir).Update(func(*State) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	check("rewritten")
-	if data, err := os.ReadFile(filepath.Join(dir, fileName)); err != nil || strings.Contains(string(data), "level_ns") {
-		t.Errorf("%s, %v", data, err)
-	}
-}
-
 func TestStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "state")
 	store := At(dir)
@@ -354,7 +303,7 @@ func TestStore(t *testing.T) {
 	}
 	for data, want := range map[string]string{
 		string(whole[:len(whole)/2]): "is damaged", "": "is damaged", "[]": "is damaged", `{"version": 0}`: "is damaged", "\x00\x00": "is damaged",
-		`{"version": 1, "opne": []}`: "is damaged", `{"version": 4, "new": true}`: "use the newer program", `{"version": 3, "open": []}`: "its checksum is",
+		`{"version": 1, "opne": []}`: "is damaged", `{"version": 2, "new": true}`: "use the newer program", `{"version": 1, "open": []}`: "its checksum is",
 	} {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
@@ -403,8 +352,8 @@ func TestDamagedBits(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(`{"version":1,"accepted":[{"kind":"more_calls","level_ns":3}]}`)
-	f.Add(`{"version":2,"open":[{"alert":{"id":"a"},"sent":null}],"accepted":[],"dropped":0}`)
+	f.Add(`{"version":1,"accepted":[{"kind":"more_calls","level":3}]}`)
+	f.Add(`{"version":1,"open":[{"alert":{"id":"a"},"sent":null}],"accepted":[],"dropped":0}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, fileName), []byte(data), 0o600); err != nil {

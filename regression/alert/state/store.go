@@ -70,7 +70,7 @@ func (s *Store) Read() (*State, error) {
 		return nil, broken(err.Error())
 	}
 	if version.Version > Version {
-		return nil, fmt.Errorf("state: %s has version %d, this program knows up to %d: use the newer program, or another --state", path, version.Version, Version)
+		return nil, fmt.Errorf("state: %s has version %d, this program reads version %d: use the newer program, or another --state", path, version.Version, Version)
 	}
 	var state State
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -78,15 +78,13 @@ func (s *Store) Read() (*State, error) {
 	if err := d.Decode(&state); err != nil {
 		return nil, broken(err.Error())
 	}
-	if state.Version < 1 {
+	if state.Version != Version {
 		return nil, broken(fmt.Sprintf("it has the version %d", state.Version))
 	}
-	if state.Checksum != "" || state.Version >= 3 {
-		if sum := checksum(bytes.Replace(data, []byte(state.Checksum), []byte(noChecksum), 1)); sum != state.Checksum {
-			return nil, broken(fmt.Sprintf("its checksum is %s, and it was written with %.40q", sum, state.Checksum))
-		}
+	if sum := checksum(bytes.Replace(data, []byte(state.Checksum), []byte(noChecksum), 1)); sum != state.Checksum {
+		return nil, broken(fmt.Sprintf("its checksum is %s, and it was written with %.40q", sum, state.Checksum))
 	}
-	state.renew()
+	state.Checksum = ""
 	return &state, nil
 }
 

@@ -1,9 +1,3 @@
-// Package resolution says which open alerts of deployments are resolved by a later comparison of versions,
-// and why.
-//
-// Its invariant: an alert that the comparisons do not judge stays open.
-//
-// It does not resolve drifts and budgets: packages evaluation and cost, which find them, do.
 package findings
 
 import (
@@ -59,9 +53,6 @@ func notShown(a *alert.Alert, c *pairs.Comparison) (string, bool) {
 	if !judged || c.BaseVersion != a.BaseVersion || c.HeadVersion != a.HeadVersion {
 		return "", false
 	}
-	if a.Kind == alert.MoreCalls && a.Caller == "" { // of an earlier program
-		return "alerts of more calls name the caller now: what still holds is reported again", true
-	}
 	return "the same comparison does not show it any more", true
 }
 
@@ -81,8 +72,6 @@ func resolvedByLine(a *alert.Alert, c *pairs.Comparison, l *evidence.Verdict, th
 		return "more expensive only because of its callees", true
 	case samePair && l.State == evidence.NotProven:
 		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *l.ChangePercent), true
-	case a.Basis == "standardised": // of an earlier program
-		return "alerts are of own cost now: what still holds is reported again", true
 	case string(l.Basis) == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*thresholdPercent/100, residual*(a.Head-a.Base)):
 		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(l.HeadNSPerCall), output.Nanos(a.Base)), true
 	}
