@@ -8,7 +8,7 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || alone != 0.1 || agree != 9 || lasts != 7 {
+	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || singleShare != 0.1 || agree != 9 || lasts != 7 {
 		t.Error("docs/background/statistics.md and docs/guides/drift.md say it in words")
 	}
 	doctest.Contains(t, "background/statistics.md",

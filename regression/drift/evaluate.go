@@ -25,8 +25,8 @@ const (
 
 	// fewMethods are asked for more evidence in proportion, and more than that where they
 	// are too few to tell together how days depend on each other.
-	fewMethods = 30
-	alone      = 0.1
+	fewMethods  = 30
+	singleShare = 0.1
 )
 
 // LeastDays is how many of the days that an evaluation sees must have a value.
@@ -286,7 +286,7 @@ func discoveries(p []float64, few []bool, alpha float64) []bool {
 func levelShare(methods int) float64 {
 	share := min(1, float64(methods)/fewMethods)
 	if methods < commonMethods {
-		share *= alone
+		share *= singleShare
 	}
 	return share
 }

@@ -167,7 +167,7 @@ func (h *History) states() []MethodStatus {
 	return out
 }
 
-// surest is what the test says that is surer, in the direction in which it is.
+// surest returns the finding with the smallest p value among trend and step, upwards and downwards.
 func (m *method) surest(name string) *Finding {
 	direction := up
 	if t, o := &m.tested[up], &m.tested[down]; min(o.trendP, o.stepP) < min(t.trendP, t.stepP) {

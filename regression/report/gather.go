@@ -187,7 +187,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	r.ComparedLeft = len(more)
 	for _, c := range shown {
 		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
-		if !c.Told() {
+		if !c.Conclusive() {
 			why := "no method has enough of both to compare"
 			if c.Judged() {
 				why = "measured to be more than 20% more expensive, and not known whether by the version or by its hosts"

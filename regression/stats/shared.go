@@ -12,18 +12,18 @@ import (
 type Vote struct{ Change, Variance, DF float64 }
 
 const (
-	// moves is the prior probability that a method changed for reasons of its own, and
-	// movesBy the standard deviation of such a change.
-	moves, movesBy = 0.1, 0.5
-	// feels is how much a method's response to a slow host differs from that of the
+	// changedPrior is the prior probability that a method changed for reasons of its own, and
+	// changedSD the standard deviation of such a change.
+	changedPrior, changedSD = 0.1, 0.5
+	// responseSpread is how much a method's response to a slow host differs from that of the
 	// others, as a share of the slowness.
-	feels = 0.15
+	responseSpread = 0.15
 	// widest is the largest shared change that is considered: e^4 is 55 times.
 	widest = 4.0
 )
 
 // FeltVariance is the variance of an error at a shared change c.
-func FeltVariance(variance, c float64) float64 { return variance + feels*feels*c*c }
+func FeltVariance(variance, c float64) float64 { return variance + responseSpread*responseSpread*c*c }
 
 // Shared is the likelihood of a change c that all voters share, on a grid. Each vote is
 // narrow around c or, where its method changed itself, wide. The prior is that of the
@@ -67,9 +67,9 @@ func NewShared(votes []Vote, priorVariance, priorDF float64, extra ...Vote) *Sha
 // that did.
 func (v Vote) parts(t T, c float64) (narrow, wide float64) {
 	sd := math.Sqrt(FeltVariance(v.Variance, c))
-	narrow = (1 - moves) * math.Exp(t.LogDensity((v.Change-c)/sd)) / sd
-	spread := v.Variance + movesBy*movesBy
-	wide = moves * math.Exp(-(v.Change-c)*(v.Change-c)/(2*spread)) / math.Sqrt(2*math.Pi*spread)
+	narrow = (1 - changedPrior) * math.Exp(t.LogDensity((v.Change-c)/sd)) / sd
+	spread := v.Variance + changedSD*changedSD
+	wide = changedPrior * math.Exp(-(v.Change-c)*(v.Change-c)/(2*spread)) / math.Sqrt(2*math.Pi*spread)
 	return narrow, wide
 }
 

@@ -234,7 +234,7 @@ func (d *Dispatcher) send(ctx context.Context, t Target, pending map[alert.Statu
 			}
 			left -= len(m.Alerts)
 			err = d.Store.Update(func(s *state.State) error {
-				s.Told(t.Name(), status, m.Alerts, d.Now().UTC())
+				s.MarkSent(t.Name(), status, m.Alerts, d.Now().UTC())
 				return nil
 			})
 			if err != nil {

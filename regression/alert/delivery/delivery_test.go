@@ -107,7 +107,7 @@ func TestOneSinkDown(t *testing.T) {
 	})
 }
 
-// Told to end, what is under way has the grace and no more.
+// MarkSent to end, what is under way has the grace and no more.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatcher(t.TempDir(), Target{Sink: &fake{name: "down", hangs: true}})

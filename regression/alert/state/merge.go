@@ -137,8 +137,8 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 	return out
 }
 
-// Told notes that a sink took alerts.
-func (s *State) Told(sink string, status alert.Status, alerts []alert.Alert, now time.Time) {
+// MarkSent notes that a sink took alerts.
+func (s *State) MarkSent(sink string, status alert.Status, alerts []alert.Alert, now time.Time) {
 	for i := range alerts {
 		j := s.find(alerts[i].ID)
 		// Another process may have changed it since; then it is notified again.

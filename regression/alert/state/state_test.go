@@ -33,7 +33,7 @@ func told(s *State, name string, refreshes bool) string {
 		for _, a := range pending[status] {
 			out = append(out, string(status)+" "+a.ID)
 		}
-		s.Told(name, status, pending[status], noon)
+		s.MarkSent(name, status, pending[status], noon)
 	}
 	return strings.Join(out, ", ")
 }

@@ -27,10 +27,10 @@ func excesses(x *index, methods []compared) {
 // before callers: they cost less in all. calls are the verdicts on pairs.
 func attribute(x *index, methods, calls []compared, level []float64, o Options) {
 	f := newFlows(x, level)
-	oftener := map[subject]bool{}
+	oftener := map[alertKey]bool{}
 	for i := range calls {
 		if s := calls[i].verdict.State; s == Regressed || s == Pending {
-			oftener[calls[i].subject()] = true
+			oftener[calls[i].alertKey()] = true
 		}
 	}
 	raised := make([]bool, len(methods)) // or explained by what was
@@ -64,7 +64,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 
 // explanation names the callees that account for what a method pays more, nil if they do
 // not.
-func explanation(f *flows, methods []compared, m int, raised []bool, oftener map[subject]bool, by map[int][]int, o Options) []string {
+func explanation(f *flows, methods []compared, m int, raised []bool, oftener map[alertKey]bool, by map[int][]int, o Options) []string {
 	grew, _ := f.excess(m, m)
 	if grew <= 0 {
 		return nil
@@ -72,7 +72,7 @@ func explanation(f *flows, methods []compared, m int, raised []bool, oftener map
 	sum := 0.0
 	var names []string
 	for _, callee := range f.x.calleesOf(m) {
-		more := oftener[subject{methods[m].name, methods[callee].name}]
+		more := oftener[alertKey{methods[m].name, methods[callee].name}]
 		if callee == m || !raised[callee] && !more {
 			continue
 		}

@@ -40,11 +40,11 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		pairs[i].decide, pairs[i].tails = []statistic{cost}, nil
 		pairs[i].caller, pairs[i].verdict.Caller = callers[i], callers[i]
 	}
-	differ := differences(y, hostEffects{}, pairs)
-	differ.hosts = Spread{} // a slow host makes no more calls
+	processSpreads := learnProcessSpreads(y, hostEffects{}, pairs)
+	processSpreads.hosts = Spread{} // a slow host makes no more calls
 	for i := range pairs {
-		if pairs[i].estimate(differ, o, o.Inflation); pairs[i].verdict.State == NotProven {
-			pairs[i].inferAlone("", differ, o)
+		if pairs[i].estimate(processSpreads, o, o.Inflation); pairs[i].verdict.State == NotProven {
+			pairs[i].inferAlone("", processSpreads, o)
 		}
 	}
 	return pairs, nil

@@ -42,7 +42,7 @@ type errorOf struct {
 	df       float64 // of all
 }
 
-func (c *compared) subject() subject { return subject{c.caller, c.name} }
+func (c *compared) alertKey() alertKey { return alertKey{c.caller, c.name} }
 
 func pointers(all []compared) []*compared {
 	out := make([]*compared, len(all))

@@ -34,7 +34,7 @@ func TestDecided(t *testing.T) {
 			of.fits[mean].last = -1
 		}
 		o := Defaults()
-		of.estimate(differ{}, o, 1)
+		of.estimate(processSpreads{}, o, 1)
 		family := []*compared{of}
 		for range 4 {
 			family = append(family, &compared{logE: math.Inf(-1), verdict: outcome{State: FewBuckets}})

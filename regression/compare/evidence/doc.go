@@ -1,13 +1,18 @@
-// Package judge decides which methods a deployment made more expensive, from sums that a
-// query delivers: one row per method, caller, instance and bucket (input.go). The
-// steps are those of docs/background/statistics.md, a file each: index.go leaves out the warm-up,
-// host_effects.go and service.go take off what moves all methods, standard.go and means.go
-// standardise by caller and bucket, effect.go estimates changes and their errors, evaluate.go
-// turns them into verdicts and trace.go shows how, calls.go and attribution.go judge what a
-// method alone does not show.
+// Package evidence decides which methods a deployment made more expensive, from weighted sums: one Cell per method,
+// caller, instance and time bucket. The formulas are in docs/background/statistics.md.
 //
-// Its invariant: it reads no warehouse and no clock; the same cells give the same
-// verdicts.
+// EvaluateAll goes through these steps:
+//
+//  1. newIndex checks the cells and groups them by method; learnWarmUp leaves out the warm-up of instances.
+//  2. withinVersions estimates the effects of hosts, which all methods of an instance share.
+//  3. compare standardises each method by caller and time bucket and estimates its change and error.
+//  4. compareCalls does the same for the calls of a method per call of a caller.
+//  5. infer subtracts the part that all methods share and computes e-values; judgeService does so for the whole service.
+//  6. raise applies e-BH; confirm and confirmLast require consecutive evaluations.
+//  7. attribute and attributeService find changes that callees, callers or the whole service explain.
+//  8. report makes a Verdict of each method, with the trace of its conditions.
+//
+// Its invariant: it reads no warehouse and no clock; the same cells give the same verdicts.
 //
 // It does not know prices, owners or the order of versions.
 package evidence

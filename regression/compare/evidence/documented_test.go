@@ -39,7 +39,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("If its own cost is unknown, they must cause %g%% of it", 100*o.Explained),
 	)
 	doctest.Contains(t, "guides/regression.md",
-		fmt.Sprintf("more than %g%% more expensive beyond the error of measuring", 100*clearly),
+		fmt.Sprintf("more than %g%% more expensive beyond the error of measuring", 100*undecidedFrom),
 		fmt.Sprintf("became at most %g%% more expensive", 100*o.Margin),
 		fmt.Sprintf("with variances %g times those measured", o.Inflation),
 		fmt.Sprintf("an estimate of at least `--threshold` (%g%%), at least `--min-records` (%g) on both sides", 100*o.LeastChange, o.Records),

@@ -63,28 +63,28 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	return results, memory, nil
 }
 
-// Differ returns what the processes of each version differ by.
-func Differ(d *Deployment, o Options) (Differences, error) {
+// MeasureDifferences returns what the processes of each version differ by.
+func MeasureDifferences(d *Deployment, o Options) (ProcessDifferences, error) {
 	if err := o.validate(); err != nil {
-		return Differences{}, err
+		return ProcessDifferences{}, err
 	}
 	l, err := newEvaluation(d, o)
 	if err != nil {
-		return Differences{}, err
+		return ProcessDifferences{}, err
 	}
-	return l.differ.seen, nil
+	return l.processSpreads.seen, nil
 }
 
 // evaluation is one evaluation of a deployment.
 type evaluation struct {
-	x         *index
-	o         Options
-	inflation float64 // of what processes differ by
-	hosts     hostEffects
-	methods   []compared
-	differ    differ
-	service   *compared
-	calls     []compared
+	x              *index
+	o              Options
+	inflation      float64 // of what processes differ by
+	hosts          hostEffects
+	methods        []compared
+	processSpreads processSpreads
+	service        *compared
+	calls          []compared
 }
 
 // newEvaluation measures each method and what processes differ by.
@@ -105,16 +105,16 @@ func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
 	x.measureLoad()
 	l := &evaluation{x: x, o: o, inflation: inflation, hosts: withinVersions(x, z)}
 	l.methods = compare(x, z, l.hosts.level)
-	l.differ = differences(x, l.hosts, l.methods)
+	l.processSpreads = learnProcessSpreads(x, l.hosts, l.methods)
 	return l, nil
 }
 
 // infer makes the verdicts of each method by itself, and that of the whole service.
 func (l *evaluation) infer() {
 	for i := range l.methods {
-		l.methods[i].estimate(l.differ, l.o, l.inflation)
+		l.methods[i].estimate(l.processSpreads, l.o, l.inflation)
 	}
-	l.service = inferAll(l.x, l.methods, l.differ, l.o)
+	l.service = inferAll(l.x, l.methods, l.processSpreads, l.o)
 }
 
 // judged are the methods that this evaluation judges.
@@ -130,7 +130,7 @@ func (l *evaluation) judged() (out []*compared) {
 }
 
 // inferAll makes the verdicts of all methods and of the whole service.
-func inferAll(x *index, methods []compared, d differ, o Options) *compared {
+func inferAll(x *index, methods []compared, d processSpreads, o Options) *compared {
 	votes, at := votes(methods, x.d)
 	shared := stats.NewShared(votes, d.hosts.Variance, d.hosts.DF, soloists(methods, at)...)
 	service := judgeService(x, methods, shared, d, o)
@@ -181,13 +181,13 @@ func soloists(methods []compared, at []int) (out []stats.Vote) {
 	return out
 }
 
-// clearly is a measured change that is not passed over in silence.
-const clearly = 0.20
+// undecidedFrom is a measured change that is not passed over in silence.
+const undecidedFrom = 0.20
 
 // undecided marks what was measured to be much more expensive and could not be judged,
 // because the version cannot be distinguished from the hosts that it ran on.
 func undecided(family []*compared, o Options) {
-	least := max(clearly, o.LeastChange)
+	least := max(undecidedFrom, o.LeastChange)
 	for _, c := range family {
 		if v := &c.verdict; v.State == NotProven && !c.proven && c.surely > least && v.Interval[1] > least {
 			v.State = Undecided
@@ -200,7 +200,7 @@ func undecided(family []*compared, o Options) {
 func (l *evaluation) report(calls []compared) *Result {
 	r := &Result{
 		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)),
-		WarmUp: l.x.learned, Differences: l.differ.seen, Spreads: l.differ.taken, Warnings: warnings(l.x),
+		WarmUp: l.x.learned, ProcessDifferences: l.processSpreads.seen, Spreads: l.processSpreads.taken, Warnings: warnings(l.x),
 	}
 	oftener := map[string]bool{}
 	for i := range calls {
@@ -232,13 +232,13 @@ func (l *evaluation) report(calls []compared) *Result {
 
 // raise names what one family of hypotheses has against it: e-BH, and the
 // predicates. It also describes what would have been seen.
-func raise(family []*compared, least float64, o Options) []subject {
+func raise(family []*compared, least float64, o Options) []alertKey {
 	logE := make([]float64, len(family))
 	for i, c := range family {
 		logE[i] = c.logE
 	}
 	rejected, needed := stats.EBH(logE, len(family), o.Alpha)
-	var raised []subject
+	var raised []alertKey
 	for i, c := range family {
 		if !c.verdict.State.Judged() {
 			continue
@@ -254,7 +254,7 @@ func raise(family []*compared, least float64, o Options) []subject {
 		large, known := c.answers.ask(largeEnough, c.changed() >= least), c.answers.ask(enoughEvidence, rejected[i])
 		c.proven = large && known
 		if c.proven && c.answers.ask(stillMore, c.verdict.Tail || c.fits[c.best()].up()) {
-			raised = append(raised, c.subject())
+			raised = append(raised, c.alertKey())
 		}
 	}
 	return raised
@@ -263,7 +263,7 @@ func raise(family []*compared, least float64, o Options) []subject {
 // confirm decides what this evaluation raised by whether those before raised it, too.
 func confirm(all []*compared, memory Memory, o Options) {
 	for _, c := range all {
-		n := memory.count(c.subject())
+		n := memory.count(c.alertKey())
 		switch {
 		case n == 0:
 		case c.answers.ask(confirmed, n >= o.Evaluations):

@@ -18,14 +18,14 @@ type Spreads struct {
 	OneMethod float64
 }
 
-// Differences are what the processes of one version differ by, in a deployment.
-type Differences struct {
+// ProcessDifferences are what the processes of one version differ by, in a deployment.
+type ProcessDifferences struct {
 	Hosts     stats.Heterogeneity
 	Processes []stats.Heterogeneity // of each method
 }
 
 // LearnSpreads pools the differences of several deployments.
-func LearnSpreads(of []Differences) Spreads {
+func LearnSpreads(of []ProcessDifferences) Spreads {
 	var hosts, processes []stats.Heterogeneity
 	for _, d := range of {
 		hosts = append(hosts, d.Hosts)
@@ -66,30 +66,30 @@ func (s Spread) or(sd, df float64) Spread {
 	return Spread{sd * sd, df}
 }
 
-// differ is what is known of the differences between processes in one deployment.
-type differ struct {
+// processSpreads is what is known of the differences between processes in one deployment.
+type processSpreads struct {
 	hosts   Spread // of the contrast of the versions
 	between [statistics]Spread
 	prior   [statistics]float64 // degrees of freedom that between counts as in one method
-	seen    Differences
+	seen    ProcessDifferences
 	taken   Spreads // with which all this is known
 }
 
 // differences learns how hosts and processes differ from instances of one version.
-func differences(x *index, h hostEffects, methods []compared) differ {
+func learnProcessSpreads(x *index, h hostEffects, methods []compared) processSpreads {
 	d := x.d
 	hostPrior := d.Spreads.Hosts.or(hostsPrior, hostsPriorDF)
 	processPrior := d.Spreads.Processes.or(betweenPrior, betweenPriorDF)
 	if h.level == nil { // hosts cannot be distinguished from processes
 		processPrior = Spread{hostPrior.Variance + processPrior.Variance, min(hostPrior.DF, processPrior.DF)}
 	}
-	var out differ
+	var out processSpreads
 	for s := range out.between {
 		groups := heterogeneity(methods, statistic(s))
 		out.between[s] = pool(groups, processPrior)
 		out.prior[s] = min(max(stats.PriorDF(groups, out.between[s].Variance), d.Spreads.OneMethod), out.between[s].DF)
 		if statistic(s) == mean {
-			out.seen = Differences{h.spread, groups}
+			out.seen = ProcessDifferences{h.spread, groups}
 		}
 	}
 	host := pool([]stats.Heterogeneity{h.spread}, hostPrior)
@@ -114,7 +114,7 @@ func differences(x *index, h hostEffects, methods []compared) differ {
 
 // estimate makes the errors of a method's changes, and says whether it can be judged.
 // inflation is that of what processes differ by.
-func (c *compared) estimate(d differ, o Options, inflation float64) {
+func (c *compared) estimate(d processSpreads, o Options, inflation float64) {
 	v := &c.verdict
 	enough := c.answers.ask(enoughRecords, min(c.seen[Base], c.seen[Head]) >= o.Records)
 	switch {
@@ -238,7 +238,7 @@ func (e errorOf) with(hosts Spread) errorOf {
 // Where it may be the version that all share, nothing is taken off: the interval reaches
 // from the change if hosts did it to the change if the version did, and the evidence must
 // hold in both cases.
-func (c *compared) inferNext(w *stats.Without, d differ, o Options) {
+func (c *compared) inferNext(w *stats.Without, d processSpreads, o Options) {
 	v := &c.verdict
 	c.measure(o)
 	e, f := c.errors[mean], c.fits[mean]
@@ -262,7 +262,7 @@ func (c *compared) inferNext(w *stats.Without, d differ, o Options) {
 
 // inferAlone makes the verdict of a method next to what hosts can differ by: what all
 // methods share is not known, for that reason. Calls, which no host makes more, have none.
-func (c *compared) inferAlone(reason string, d differ, o Options) {
+func (c *compared) inferAlone(reason string, d processSpreads, o Options) {
 	v := &c.verdict
 	c.measure(o)
 	c.alone, v.CommonReason = reason != "", reason

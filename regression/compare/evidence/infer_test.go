@@ -8,11 +8,11 @@ func TestInclusiveCostIsNeeded(t *testing.T) {
 	c := compared{decide: []statistic{mean}, inclusive: good}
 	c.seen[Base], c.seen[Head] = 1000, 1000
 	c.fits[mean] = good
-	if c.estimate(differ{}, Defaults(), 1); c.verdict.State != NotProven {
+	if c.estimate(processSpreads{}, Defaults(), 1); c.verdict.State != NotProven {
 		t.Errorf("%s", c.verdict.State)
 	}
 	c.inclusive = fit{}
-	if c.estimate(differ{}, Defaults(), 1); c.verdict.State != FewBuckets {
+	if c.estimate(processSpreads{}, Defaults(), 1); c.verdict.State != FewBuckets {
 		t.Errorf("%s", c.verdict.State)
 	}
 }

@@ -14,14 +14,14 @@ type Memory struct {
 	InARow map[string]map[string]int `json:"in_a_row"`
 }
 
-// subject is what an evaluation raises. A method whose name reads like a pair is none.
-type subject struct{ caller, method string }
+// alertKey is what an evaluation raises. A method whose name reads like a pair is none.
+type alertKey struct{ caller, method string }
 
-func (m Memory) count(s subject) int { return m.InARow[s.caller][s.method] }
+func (m Memory) count(s alertKey) int { return m.InARow[s.caller][s.method] }
 
 // next counts an evaluation that raised some keys. An evaluation at no more buckets than the one
 // before is the same evaluation again.
-func (m Memory) next(seen time.Time, raised []subject) Memory {
+func (m Memory) next(seen time.Time, raised []alertKey) Memory {
 	again := !seen.After(m.Seen)
 	n := Memory{Seen: seen, InARow: map[string]map[string]int{}}
 	for _, s := range raised {

@@ -59,7 +59,7 @@ const takenOff = "what the other methods share, within what hosts differ by"
 
 // judgeService makes the verdict on all methods together: on the change that they share,
 // or, where that is not identified, on the change of the cost of all of them.
-func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, o Options) *compared {
+func judgeService(x *index, methods []compared, shared *stats.Shared, d processSpreads, o Options) *compared {
 	c := &compared{verdict: outcome{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
 	bill, ok := serviceCost(methods, d)
 	if !ok {
@@ -95,7 +95,7 @@ type bill struct{ change, variance, processes, df float64 }
 
 // serviceCost compares the cost of all methods, each at the calls of the head: what calls
 // that none of the methods makes cost with all they call.
-func serviceCost(methods []compared, d differ) (bill, bool) {
+func serviceCost(methods []compared, d processSpreads) (bill, bool) {
 	var base, head float64
 	var out bill
 	var variances, df []float64

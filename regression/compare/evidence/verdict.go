@@ -151,8 +151,8 @@ type Result struct {
 	Calls []Verdict
 	// Alerts are the regressed verdicts of all kinds, by ExcessPerDay.
 	Alerts []Verdict
-	// Differences are the differences between processes of one version, for later deployments.
-	Differences Differences
+	// ProcessDifferences are the differences between processes of one version, for later deployments.
+	ProcessDifferences ProcessDifferences
 	// Spreads are the spreads that were assumed for hosts and processes, from these processes and earlier
 	// deployments.
 	Spreads Spreads

@@ -1,8 +1,12 @@
-// Package comparison evaluates the deployments of all services: it compares the newest version of each with
-// the one before by a rule of package verdict, and shows what it found as text, as a comment on a pull request
-// and as rows for spreadsheets.
+// Package findings compares the newest version of every service with the one before and prints the result.
 //
-// Its invariant: what is shown was decided by the rule; nothing is computed again.
+//  1. Evaluate chooses the pairs of versions, compares them by a rule of package pairs, and collects the alerts.
+//  2. Findings.Deliver sorts out accepted and muted alerts and sends the others. ByComparisons decides which open alerts
+//     are resolved.
+//  3. Findings.Document prints the findings as text, JSON, CSV or as a comment on a pull request.
 //
-// It does not decide what a regression is, and it delivers through package delivery only.
+// Its invariant: every figure comes from the rule; nothing is computed again. An open alert that the comparisons do
+// not judge stays open.
+//
+// It does not resolve alerts of drifts and budgets: the packages that find them do.
 package findings

@@ -54,7 +54,7 @@ func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule
 	for _, c := range comparisons {
 		f.Comparisons = append(f.Comparisons, c)
 		f.Alerts = append(f.Alerts, c.Alerts...)
-		f.CouldNotTell = f.CouldNotTell && !c.Told()
+		f.CouldNotTell = f.CouldNotTell && !c.Conclusive()
 	}
 	slices.SortStableFunc(f.Alerts, alert.MoreExpensive)
 	return f, nil

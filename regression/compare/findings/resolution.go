@@ -46,7 +46,7 @@ func resolved(a *alert.Alert, comparisons []*pairs.Comparison, thresholdPercent 
 // notShown is for alerts that no line of a comparison is about: only the same comparison can
 // resolve them.
 func notShown(a *alert.Alert, c *pairs.Comparison) (string, bool) {
-	judged := c.Told()
+	judged := c.Conclusive()
 	if a.Kind == alert.WholeService {
 		judged = c.WholeService != nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // unsettled reports whether most processes of the head never settle.
-func (s *subject) unsettled(w evidence.WarmUp) bool {
+func (s *preparedPair) unsettled(w evidence.WarmUp) bool {
 	if s.runs {
 		return false
 	}
@@ -26,16 +26,16 @@ func (s *subject) unsettled(w evidence.WarmUp) bool {
 
 // assembleByAge reads a comparison of processes of the same age; nil where too little of
 // both versions was seen at one age.
-func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*subject, error) {
+func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*preparedPair, error) {
 	o.byAge = true
-	subjects, err := assembleAll(ctx, w, p, o, costs)
+	prepared, err := assembleAll(ctx, w, p, o, costs)
 	if err != nil {
 		return nil, err
 	}
-	if s := subjects[0]; min(s.processes[evidence.Base], s.processes[evidence.Head]) == 0 || s.deployment.Buckets < minOverlap {
+	if s := prepared[0]; min(s.processes[evidence.Base], s.processes[evidence.Head]) == 0 || s.deployment.Buckets < minOverlap {
 		return nil, nil
 	}
-	return subjects, nil
+	return prepared, nil
 }
 
 // planByAge takes all rows of the head, and those of the base of some days.
@@ -50,7 +50,7 @@ func planByAge(p Pair, o Options) comparisonPlan {
 // ofKnownAge leaves the processes that were seen from their start, and fits the plan to
 // them: bucket 0 begins with the oldest of the head. The hours are others, unless processes
 // of both versions started in turns.
-func (s *subject) ofKnownAge(processes []query.Process) []query.Process {
+func (s *preparedPair) ofKnownAge(processes []query.Process) []query.Process {
 	p := &s.plan
 	var oldest, youngest [2]time.Time
 	left := slices.DeleteFunc(slices.Clone(processes), func(r query.Process) bool {

@@ -16,7 +16,7 @@ import (
 const maxMembers = 64
 
 // assemble reads one comparison.
-func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probecost.Table) (*subject, error) {
+func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probecost.Table) (*preparedPair, error) {
 	plan := planFor(p, o)
 	base := query.Compared{Service: p.Service, Side: query.SideBase, Version: p.Base.Version, Window: plan.base, TimeBucket: plan.grid.TimeBucket}
 	head := query.Compared{Service: p.Service, Side: query.SideHead, Version: p.Head.Version, Window: plan.head, TimeBucket: plan.grid.TimeBucket}
@@ -24,7 +24,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{plan: plan, metric: metric}
+	s := &preparedPair{plan: plan, metric: metric}
 	if o.byAge {
 		processes = s.ofKnownAge(processes)
 		plan, base.Window = s.plan, s.plan.base
@@ -48,7 +48,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 // lastMeasured is the end of the last bucket in which something was measured that can be
 // compared: in both versions where they run at the same time or at one age. A process may go on and
 // be called no more, and a bucket without calls confirms nothing.
-func (s *subject) lastMeasured() time.Time {
+func (s *preparedPair) lastMeasured() time.Time {
 	last := [2]int32{-1, -1}
 	for i := range s.deployment.Cells {
 		if c := &s.deployment.Cells[i]; c.Timed > 0 {
@@ -63,10 +63,10 @@ func (s *subject) lastMeasured() time.Time {
 	return s.plan.grid.Begin.Add(time.Duration(bucket+1) * s.plan.grid.TimeBucket)
 }
 
-func (s *subject) side(member int) evidence.Side { return s.deployment.Instances[member].Side }
+func (s *preparedPair) side(member int) evidence.Side { return s.deployment.Instances[member].Side }
 
 // members makes the instances of the deployment.
-func (s *subject) members(processes []query.Process, metric query.Metric) []query.Member {
+func (s *preparedPair) members(processes []query.Process, metric query.Metric) []query.Member {
 	for _, p := range processes {
 		s.processes[sideOf(p.Side)]++
 		if p.Records(metric) == 0 {
@@ -89,7 +89,7 @@ func (s *subject) members(processes []query.Process, metric query.Metric) []quer
 
 // group makes an instance of each process, or of several that started one after the
 // other: they warm up at about the same time.
-func (s *subject) group(processes []query.Process, side evidence.Side) []query.Member {
+func (s *preparedPair) group(processes []query.Process, side evidence.Side) []query.Member {
 	from := s.plan.base.From
 	if side == evidence.Head {
 		from = s.plan.head.From
@@ -156,7 +156,7 @@ func sideOf(s query.Side) evidence.Side {
 }
 
 // fill takes the cells over, by numbers instead of names.
-func (s *subject) fill(cells []query.Cell) {
+func (s *preparedPair) fill(cells []query.Cell) {
 	d := s.deployment
 	callers := map[string]int32{}
 	counted := map[string]bool{}

@@ -99,16 +99,16 @@ func (c *Comparison) Judged() bool {
 	return slices.ContainsFunc(c.Methods, func(l evidence.Verdict) bool { return l.State.Judged() })
 }
 
-// Told reports whether any method could be judged, and none or the whole service was
+// Conclusive reports whether any method could be judged, and none or the whole service was
 // measured to be much more expensive and could not.
-func (c *Comparison) Told() bool {
+func (c *Comparison) Conclusive() bool {
 	undecided := func(l evidence.Verdict) bool { return l.State == evidence.Undecided }
 	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
-// notGone takes back that methods came or went where nothing at all is known of one of
+// resetNewAndGone takes back that methods came or went where nothing at all is known of one of
 // the versions, because it has only begun or nothing of it was measured.
-func notGone(lines []evidence.Verdict) {
+func resetNewAndGone(lines []evidence.Verdict) {
 	var base, head int64
 	for i := range lines {
 		base, head = base+lines[i].BaseRecords, head+lines[i].HeadRecords

@@ -1,24 +1,22 @@
-// Package verdict says which deployment made which method more expensive.
+// Package pairs compares the two newest versions of a service and makes alerts of the methods that regressed.
 //
-// There are two rules. EvidenceRule asks package judge, and is described in
-// docs/background/statistics.md. ThresholdRule compares the weighted mean per call of a method in the
-// new version with that in the version before. A method is raised if the change is above the
-// threshold, both sides have enough records, and the lower end of the 95% interval of the
-// change is above zero. The interval comes from clusters (instance and bucket of time), never
-// from records as if they were independent.
+//  1. Deployments finds the deployments of each version of a service; Choose picks base and head.
+//  2. A Rule compares each pair. EvidenceRule reads the weighted sums (assembleAll), subtracts the cost of probes
+//     (subtractProbes) and evaluates them with package evidence (judgeAllOf). Where processes are few, history learns
+//     the differences between processes from earlier deployments.
+//  3. ThresholdRule compares the weighted mean per call of each method instead (measure, threshold).
+//  4. Comparison.alertOf makes the alert of a regressed verdict, for both rules.
 //
-// What it tests is the method's own time: its time less that of the calls whose
-// caller it is. A caller gets more expensive with its callees, so testing whole times
-// would raise every method on the path; testing own times raises the one that
-// changed. Where the own time is too uncertain to be a base (standard error above
-// 30%: a method that mostly calls others), the whole time is tested instead, the
-// growth of the own time must be proven as an absolute difference, and callees
-// that are raised must not explain 80% of the growth. Callers that became more expensive
-// for no reason but their callees are named in the callee's alert.
+// ThresholdRule raises a method if its change is above the threshold, both versions have enough records, and the lower
+// end of the 95% interval is above zero. The interval comes from clusters (instance and time bucket), never from records
+// as if they were independent. It tests self time: the time of a method less that of its callees. A caller gets more
+// expensive with its callees, so a test of inclusive time would raise every method on the path. Where the self time is
+// too uncertain (standard error above 30%, for a method that mostly calls others), the inclusive time is tested, the
+// growth of the self time must be significant as an absolute difference, and regressed callees must not explain 80% of
+// the growth. The alert of a callee names the callers that it made more expensive.
 //
-// Its invariant: which version came before is decided by time, and by the spelling of
-// versions only where nothing says which began first.
+// Its invariant: base and head follow from time, and from the spelling of versions only where no time orders them.
 //
-// ThresholdRule does not control how many false alarms many methods and many evaluations add
-// up to, and does not separate a change of traffic from a change of code.
+// ThresholdRule does not control the number of false alarms over many methods and evaluations, and does not separate a
+// change of traffic from a change of code.
 package pairs

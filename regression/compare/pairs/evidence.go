@@ -27,42 +27,42 @@ func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter quer
 		return nil, nil, err
 	}
 	out := make([]*Comparison, len(pairs))
-	var all []evidence.Differences
-	again := map[int][]*subject{} // comparisons of few processes
+	var all []evidence.ProcessDifferences
+	again := map[int][]*preparedPair{} // comparisons of few processes
 	for i, p := range pairs {
-		subjects, err := assembleAll(ctx, w, p, o, costs)
+		prepared, err := assembleAll(ctx, w, p, o, costs)
 		if err != nil {
 			return nil, nil, err
 		}
 		day := dayOfHead(ctx, w, p, o)
-		priced(subjects, day)
-		var seen evidence.Differences
-		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+		priced(prepared, day)
+		var seen evidence.ProcessDifferences
+		if out[i], seen, err = judgeAllOf(prepared, p, o); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
-		if subjects[0].unsettled(out[i].warmUp) {
+		if prepared[0].unsettled(out[i].warmUp) {
 			byAge, err := assembleByAge(ctx, w, p, o, costs)
 			if err != nil {
 				return nil, nil, err
 			}
 			if byAge != nil {
-				subjects = byAge
-				priced(subjects, day)
-				if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+				prepared = byAge
+				priced(prepared, day)
+				if out[i], seen, err = judgeAllOf(prepared, p, o); err != nil {
 					return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
 				}
 			}
 		}
 		all = append(all, seen)
 		out[i].Spreads.From = theseProcesses
-		if subjects[0].few() {
-			again[i] = subjects
+		if prepared[0].few() {
+			again[i] = prepared
 		}
 	}
 	h := history{w: w, options: o, costs: costs}
 	defer h.close()
 	for i, p := range pairs {
-		subjects, few := again[i]
+		prepared, few := again[i]
 		if !few {
 			continue
 		}
@@ -74,10 +74,10 @@ func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter quer
 		if spreads.Hosts.DF < enoughHosts {
 			spreads, from = evidence.LearnSpreads(append(seen, all...)), learnedFrom(len(seen), len(all)-1)
 		}
-		for _, s := range subjects {
+		for _, s := range prepared {
 			s.deployment.Spreads = spreads
 		}
-		if out[i], _, err = judgeAllOf(subjects, p, o); err != nil {
+		if out[i], _, err = judgeAllOf(prepared, p, o); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
 		out[i].Spreads.From = from
@@ -95,13 +95,13 @@ const (
 )
 
 // judgeAllOf judges a comparison by its metrics, each method by one of them.
-func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.Differences, error) {
-	first := subjects[0]
+func judgeAllOf(prepared []*preparedPair, p Pair, o Options) (*Comparison, evidence.ProcessDifferences, error) {
+	first := prepared[0]
 	c := newComparison(p, first.metric, first.describe())
 	c.Methods, c.Alerts = []evidence.Verdict{}, []alert.Alert{}
-	results, err := evaluate(subjects, o, first.deployment.Buckets, true)
+	results, err := evaluate(prepared, o, first.deployment.Buckets, true)
 	if err != nil {
-		return nil, evidence.Differences{}, err
+		return nil, evidence.ProcessDifferences{}, err
 	}
 	c.warmUp = results[0].WarmUp
 	c.Spreads = spreadsOf(results[0].Spreads)
@@ -110,7 +110,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 	c.Warnings = append(c.Warnings, first.plan.warnings()...)
 	c.Warnings = append(c.Warnings, first.due(results[0])...)
 	uncounted := 0
-	for i, s := range subjects {
+	for i, s := range prepared {
 		for m, v := range results[i].Methods {
 			if v.State != evidence.Elsewhere {
 				s.identify(m, &v)
@@ -119,7 +119,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 		}
 		uncounted += s.uncounted
 	}
-	notGone(c.Methods)
+	resetNewAndGone(c.Methods)
 	if uncounted == 0 { // else that is why
 		c.Warnings = append(c.Warnings, leftOut(c.Methods)...)
 	}
@@ -128,15 +128,15 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 		c.WholeService = &results[0].Service
 		c.WholeService.Metric = string(first.metric)
 	}
-	since := firstKnown{subjects: subjects, options: o}
-	for i, s := range subjects {
+	since := firstKnown{prepared: prepared, options: o}
+	for i, s := range prepared {
 		for _, a := range results[i].Alerts {
 			made, err := s.alert(c, a)
 			if err != nil {
-				return nil, evidence.Differences{}, err
+				return nil, evidence.ProcessDifferences{}, err
 			}
 			if made.KnowableSince, err = since.of(&a); err != nil {
-				return nil, evidence.Differences{}, err
+				return nil, evidence.ProcessDifferences{}, err
 			}
 			c.Alerts = append(c.Alerts, made)
 		}
@@ -145,17 +145,17 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, evidence.D
 	slices.SortStableFunc(c.Alerts, alert.MoreExpensive)
 	c.markPrices()
 	c.markAssumed()
-	return c, results[0].Differences, nil
+	return c, results[0].ProcessDifferences, nil
 }
 
 // evaluate makes the evaluations in a row that a verdict takes after so many buckets, from what is
 // stored. last: no more of what is over will come after these.
-func evaluate(subjects []*subject, o Options, buckets int, last bool) (results []*evidence.Result, err error) {
+func evaluate(prepared []*preparedPair, o Options, buckets int, last bool) (results []*evidence.Result, err error) {
 	rule := o.rule()
 	var memory evidence.Memory
 	for n := min(buckets, max(1, buckets-rule.Evaluations+1)); n <= buckets && err == nil; n++ {
-		deployments := make([]*evidence.Deployment, len(subjects))
-		for i, s := range subjects {
+		deployments := make([]*evidence.Deployment, len(prepared))
+		for i, s := range prepared {
 			d := *s.deployment // as it was known then
 			d.Over, d.Buckets = d.Over && last && n == buckets, n
 			deployments[i] = &d

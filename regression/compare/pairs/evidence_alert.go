@@ -12,7 +12,7 @@ import (
 )
 
 // alert returns the alert of a regressed verdict, with its dollars a day where the service has a price.
-func (s *subject) alert(c *Comparison, v evidence.Verdict) (alert.Alert, error) {
+func (s *preparedPair) alert(c *Comparison, v evidence.Verdict) (alert.Alert, error) {
 	s.identifyAlert(&v)
 	a := c.alertOf(&v)
 	if v.Kind == evidence.MoreCalls {
@@ -35,7 +35,7 @@ func (s *subject) alert(c *Comparison, v evidence.Verdict) (alert.Alert, error) 
 
 // sentence returns the reason of an alert: what changed, between which versions, and the processes and time buckets
 // that were compared.
-func (s *subject) sentence(c *Comparison, v *evidence.Verdict) string {
+func (s *preparedPair) sentence(c *Comparison, v *evidence.Verdict) string {
 	what := fmt.Sprintf("%s %s time per call, adjusted for caller mix and hour", v.Basis, s.metric)
 	switch v.Kind {
 	case evidence.MoreCalls:

@@ -52,7 +52,7 @@ func TestProcessesWithoutCPUAreNamed(t *testing.T) {
 		!strings.Contains(c.Warnings[0], "1 of 3 processes of version 2 measured no cpu time and is not compared") {
 		t.Errorf("%s: %q", c.Clusters, c.Warnings)
 	}
-	if !c.Told() {
+	if !c.Conclusive() {
 		t.Error("the others are compared all the same")
 	}
 	if c := byEvidence(t, Options{Bucket: time.Minute, Metric: "wall"}, items); !strings.Contains(c.Clusters, "3 and 3 processes") || len(c.Warnings) > 0 {
@@ -101,7 +101,7 @@ func TestWhyNothingIsCompared(t *testing.T) {
 		{Options{Bucket: time.Minute, WarmUp: 17 * time.Minute}, "measured calls have no part in this: they began while their process was warming up"},
 	} {
 		got := byEvidence(t, c.o, items)
-		if got.Told() || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
+		if got.Conclusive() || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
 			t.Errorf("%+v: %q", c.o, got.Warnings)
 		}
 		for _, l := range got.Methods {

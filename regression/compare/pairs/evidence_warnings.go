@@ -10,7 +10,7 @@ import (
 )
 
 // due says when what is pending is confirmed.
-func (s *subject) due(r *evidence.Result) []string {
+func (s *preparedPair) due(r *evidence.Result) []string {
 	pending := func(v evidence.Verdict) bool { return v.State == evidence.Pending }
 	if !slices.ContainsFunc(r.Methods, pending) && !slices.ContainsFunc(r.Calls, pending) && !pending(r.Service) {
 		return nil
@@ -53,7 +53,7 @@ func refused(lines []evidence.Verdict) (out []string) {
 }
 
 // missing says which processes ran and have no part in the comparison.
-func (s *subject) missing(c *Comparison, p Pair) []string {
+func (s *preparedPair) missing(c *Comparison, p Pair) []string {
 	var out []string
 	for side, deployment := range [2]Deployment{evidence.Base: p.Base, evidence.Head: p.Head} {
 		version := deployment.Version

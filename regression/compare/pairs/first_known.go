@@ -22,7 +22,7 @@ const mostCells = 100_000
 // firstKnown finds since when alerts could be known: the end of the first time bucket after
 // which two evaluations in a row raise them.
 type firstKnown struct {
-	subjects []*subject
+	prepared []*preparedPair
 	options  Options
 	raised   map[int]map[[3]string]bool // by buckets: kind, caller and method
 }
@@ -31,7 +31,7 @@ func keyOf(v *evidence.Verdict) [3]string { return [3]string{string(v.Kind), v.C
 
 // of returns nil where the comparison is too large to be evaluated again and again.
 func (k *firstKnown) of(v *evidence.Verdict) (*time.Time, error) {
-	d := k.subjects[0].deployment
+	d := k.prepared[0].deployment
 	if len(d.Cells) > mostCells {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func (k *firstKnown) at(buckets int) (map[[3]string]bool, error) {
 	if raised, ok := k.raised[buckets]; ok {
 		return raised, nil
 	}
-	results, err := evaluate(k.subjects, k.options, buckets, false)
+	results, err := evaluate(k.prepared, k.options, buckets, false)
 	if err != nil {
 		return nil, err
 	}

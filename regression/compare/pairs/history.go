@@ -34,7 +34,7 @@ func (h *history) close() {
 	}
 }
 
-func (h *history) of(ctx context.Context, p Pair) ([]evidence.Differences, error) {
+func (h *history) of(ctx context.Context, p Pair) ([]evidence.ProcessDifferences, error) {
 	from := p.Head.Last.Add(-historyDays * day).Truncate(day) // mostly the same for all services
 	short := len(p.Earlier) < earlierPairs && h.w.Window.From.After(from)
 	if !h.w.InFiles() {
@@ -76,8 +76,8 @@ func (h *history) open(ctx context.Context, from time.Time) error {
 	return err
 }
 
-func (h *history) differences(ctx context.Context, w *query.Warehouse, pairs []Pair) ([]evidence.Differences, error) {
-	var out []evidence.Differences
+func (h *history) differences(ctx context.Context, w *query.Warehouse, pairs []Pair) ([]evidence.ProcessDifferences, error) {
+	var out []evidence.ProcessDifferences
 	for _, p := range pairs {
 		seen, err := h.difference(ctx, w, p)
 		if err != nil {
@@ -88,10 +88,10 @@ func (h *history) differences(ctx context.Context, w *query.Warehouse, pairs []P
 	return out, nil
 }
 
-func (h *history) difference(ctx context.Context, w *query.Warehouse, p Pair) (evidence.Differences, error) {
-	subjects, err := assembleAll(ctx, w, p, h.options, h.costs)
+func (h *history) difference(ctx context.Context, w *query.Warehouse, p Pair) (evidence.ProcessDifferences, error) {
+	prepared, err := assembleAll(ctx, w, p, h.options, h.costs)
 	if err != nil {
-		return evidence.Differences{}, err
+		return evidence.ProcessDifferences{}, err
 	}
-	return evidence.Differ(subjects[0].deployment, h.options.rule())
+	return evidence.MeasureDifferences(prepared[0].deployment, h.options.rule())
 }

@@ -21,7 +21,7 @@ type deployed struct {
 }
 
 type remembered struct {
-	seen []evidence.Differences
+	seen []evidence.ProcessDifferences
 	at   time.Time
 }
 
@@ -33,7 +33,7 @@ const (
 
 // billed reads the earlier deployments, of each only its own dates, the newest first. It
 // ends where they cost more than allowed: those read by then have to do.
-func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool) ([]evidence.Differences, error) {
+func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool) ([]evidence.ProcessDifferences, error) {
 	key := deployed{p.Service, p.Head.Version}
 	if seen, ok := h.options.Remembered.get(key, h.options.AsOf); ok {
 		return seen, nil
@@ -50,7 +50,7 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 			return nil, err
 		}
 	}
-	var seen []evidence.Differences
+	var seen []evidence.ProcessDifferences
 	for _, earlier := range pairs {
 		d, err := h.alone(ctx, earlier)
 		if errors.Is(err, bigquery.ErrQueryTooLarge) {
@@ -76,18 +76,18 @@ func (h *history) before(ctx context.Context, p Pair, from time.Time) ([]Pair, e
 }
 
 // alone reads one earlier deployment.
-func (h *history) alone(ctx context.Context, p Pair) (evidence.Differences, error) {
+func (h *history) alone(ctx context.Context, p Pair) (evidence.ProcessDifferences, error) {
 	plan := planFor(p, h.options)
 	window := query.Window{From: sooner(plan.base.From, plan.head.From), To: later(plan.head.To, plan.base.To)}
 	w, err := h.w.Reopen(ctx, window)
 	if err != nil {
-		return evidence.Differences{}, err
+		return evidence.ProcessDifferences{}, err
 	}
 	defer w.Close()
 	return h.difference(ctx, w, p)
 }
 
-func (r *Remembered) get(key deployed, now time.Time) ([]evidence.Differences, bool) {
+func (r *Remembered) get(key deployed, now time.Time) ([]evidence.ProcessDifferences, bool) {
 	if r == nil {
 		return nil, false
 	}

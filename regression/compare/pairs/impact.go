@@ -9,7 +9,7 @@ import (
 
 // impact is what the change of an alert is of the service's cost in the head version: its
 // time in calls that come from none of its methods.
-func (s *subject) impact(v *evidence.Verdict, usdPerDay *float64, day *cost.Day) alert.Impact {
+func (s *preparedPair) impact(v *evidence.Verdict, usdPerDay *float64, day *cost.Day) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: s.processes[evidence.Head] - s.silent[evidence.Head]}
 	d := s.deployment
 	isMethod := map[string]bool{}

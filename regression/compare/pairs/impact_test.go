@@ -17,7 +17,7 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 	cell := func(method, caller, instance int32, ns float64) evidence.Cell {
 		return evidence.Cell{Method: method, Caller: caller, Instance: instance, Weight: calls / 2, Sum: ns * calls / 2}
 	}
-	s := &subject{
+	s := &preparedPair{
 		deployment: &evidence.Deployment{
 			Methods: []string{"a.Outer", "a.Inner"}, Callers: []string{"(entry)", "a.Outer"},
 			Instances: []evidence.Instance{{Side: evidence.Base}, {Side: evidence.Head}, {Side: evidence.Head}},

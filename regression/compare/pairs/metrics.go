@@ -9,10 +9,10 @@ import (
 )
 
 // assembleAll reads one comparison by CPU time, and by wall time what has no CPU time.
-func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*subject, error) {
+func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*preparedPair, error) {
 	first, err := assemble(ctx, w, p, metricOf(p, o), o, costs)
 	if err != nil || first.metric == query.Wall || o.Metric != "" || !first.lacksCPU() {
-		return []*subject{first}, err
+		return []*preparedPair{first}, err
 	}
 	second, err := assemble(ctx, w, p, query.Wall, o, costs)
 	if err != nil {
@@ -31,17 +31,17 @@ func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, cos
 	// The evaluations are of one time.
 	buckets := min(first.deployment.Buckets, second.deployment.Buckets)
 	first.deployment.Buckets, second.deployment.Buckets = buckets, buckets
-	return []*subject{first, second}, nil
+	return []*preparedPair{first, second}, nil
 }
 
 // wallOnly reports whether a method was timed in both versions and its CPU time was not.
-func (s *subject) wallOnly(m int) bool {
+func (s *preparedPair) wallOnly(m int) bool {
 	r, t := s.records[m], s.timed[m]
 	return min(r[evidence.Base], r[evidence.Head]) == 0 && min(t[evidence.Base], t[evidence.Head]) > 0
 }
 
 // lacksCPU reports whether any method is to be judged by wall time.
-func (s *subject) lacksCPU() bool {
+func (s *preparedPair) lacksCPU() bool {
 	for m := range s.names {
 		if s.wallOnly(m) {
 			return true

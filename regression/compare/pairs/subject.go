@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// subject is one comparison by one metric made ready to be judged.
-type subject struct {
+// preparedPair is one comparison by one metric made ready to be judged.
+type preparedPair struct {
 	deployment *evidence.Deployment
 	plan       comparisonPlan
 	metric     query.Metric
@@ -27,17 +27,17 @@ type subject struct {
 }
 
 // few reports whether neither version has enough processes.
-func (s *subject) few() bool {
+func (s *preparedPair) few() bool {
 	return max(s.processes[evidence.Base], s.processes[evidence.Head]) < fewProcesses
 }
 
-func priced(subjects []*subject, day func() (*cost.Day, error)) {
-	for _, s := range subjects {
+func priced(prepared []*preparedPair, day func() (*cost.Day, error)) {
+	for _, s := range prepared {
 		s.day = day
 	}
 }
 
-func (s *subject) describe() string {
+func (s *preparedPair) describe() string {
 	processes := "processes"
 	if s.runs {
 		processes = "runs of processes that live for few time buckets"

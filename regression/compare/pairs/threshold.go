@@ -55,7 +55,7 @@ func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter que
 		for m := range j.methods {
 			c.Methods = append(c.Methods, j.methods[m].Verdict)
 		}
-		notGone(c.Methods)
+		resetNewAndGone(c.Methods)
 		c.Warnings = append(c.Warnings, j.allWarmUp(p)...)
 		if c.Alerts, err = j.alerts(c, p, dayOfHead(ctx, w, p, o)); err != nil {
 			return nil, nil, err

@@ -37,9 +37,9 @@ const earlier = 6
 func Learned(s deploygen.Scene, seed uint64) (evidence.Spreads, error) {
 	s.Change, s.Base, s.Head = deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3
 	s.Disturbance = deploygen.Disturbance{}
-	var seen []evidence.Differences
+	var seen []evidence.ProcessDifferences
 	for n := range earlier {
-		d, err := evidence.Differ(Deployment(deploygen.Draw(s, seed+1_000_000*uint64(n+1))), evidence.Defaults())
+		d, err := evidence.MeasureDifferences(Deployment(deploygen.Draw(s, seed+1_000_000*uint64(n+1))), evidence.Defaults())
 		if err != nil {
 			return evidence.Spreads{}, err
 		}
