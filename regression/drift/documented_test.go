@@ -8,7 +8,7 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || singleShare != 0.1 || agree != 9 || lasts != 7 {
+	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || singleShare != 0.1 || confirmations != 9 || currentDays != 7 {
 		t.Error("docs/background/statistics.md and docs/guides/drift.md say it in words")
 	}
 	doctest.Contains(t, "background/statistics.md",
@@ -26,10 +26,10 @@ func TestDocumentedFigures(t *testing.T) {
 	doctest.Contains(t, "guides/drift.md",
 		fmt.Sprintf("a **rise** over %d days (%g%% at least) and a **step** (%g%% at least)", window, 100*leastRise, 100*leastStep),
 		fmt.Sprintf("needs %d of the %d days before each of nine evaluations, and on each of these days a caller with %d measured calls: %d days at least", LeastDays, window, WantRecords, WantDays),
-		fmt.Sprintf("must keep rows for %d days or more", window+agree-1),
+		fmt.Sprintf("must keep rows for %d days or more", window+confirmations-1),
 		"removed with fewer than five methods",
 		fmt.Sprintf("Fewer than %d of the %d days have less power", fullDays, window),
 		fmt.Sprintf("A service of fewer than %d methods", fewMethods), fmt.Sprintf("%d records on most days", FewRecords),
-		fmt.Sprintf("more than %d days after its date is another drift", another),
+		fmt.Sprintf("more than %d days after its date is another drift", newDriftDays),
 	)
 }

@@ -36,12 +36,12 @@ func (l *evaluations) shown(days, back int) *History {
 	return &shown
 }
 
-// needed makes the evaluations that can be part of agree in a row, and returns what the last one
-// says of all methods: one of every agree, as any such run has one of them, and those
+// needed makes the evaluations that can be part of a run of confirmations, and returns the methods of the last one.
+// It makes every ninth evaluation (confirmations), as any such run contains one of them, and those
 // around each for as long as they find what it found.
 func (l *evaluations) needed() (last []method) {
 	l.made[l.h.Days], last = evaluate(l.shown(l.h.Days, lookBack))
-	for day := l.h.Days; day >= LeastDays; day -= agree {
+	for day := l.h.Days; day >= LeastDays; day -= confirmations {
 		l.around(day, -1)
 		l.around(day, 1)
 	}
@@ -51,7 +51,7 @@ func (l *evaluations) needed() (last []method) {
 // around makes the evaluations before or after one.
 func (l *evaluations) around(day, step int) {
 	all := map[change]int{} // by the number of evaluations
-	for n := 1; n <= agree && day >= LeastDays && day <= l.h.Days; n++ {
+	for n := 1; n <= confirmations && day >= LeastDays && day <= l.h.Days; n++ {
 		found, made := l.made[day]
 		if !made {
 			found, _ = evaluate(l.shown(day, lookBack))
@@ -70,14 +70,14 @@ func (l *evaluations) around(day, step int) {
 	}
 }
 
-// told are the changes that agree evaluations in a row found.
+// told returns the changes that enough consecutive evaluations (confirmations) found.
 func (l *evaluations) told() (told []Drift) {
 	runs := map[change]int{}
 	for day := LeastDays; day <= l.h.Days; day++ {
 		longer := map[change]int{}
 		for _, f := range l.made[day] {
 			c := f.change()
-			if longer[c] = runs[c] + 1; longer[c] >= agree {
+			if longer[c] = runs[c] + 1; longer[c] >= confirmations {
 				told = joinFinding(told, f, day)
 			}
 		}

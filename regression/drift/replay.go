@@ -7,16 +7,15 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// agree is how many looks in a row must find a drift that is reported. There is one at the end
-// of each day, so what is reported does not depend on the weekday on which a history begins or
-// ends, and on which one asks.
-const agree = 9
+// confirmations is the number of consecutive evaluations that must find a drift before it is reported. There is one
+// evaluation at the end of each day, so the result does not depend on the weekday on which a history begins or ends.
+const confirmations = 9
 
-// lasts is for how many days what an evaluation confirmed is so.
-const lasts = 7
+// currentDays is the number of days for which a confirmed drift counts as current.
+const currentDays = 7
 
 // WantDays is how many days with a value a method needs at least to be reported.
-const WantDays = LeastDays + agree - 1
+const WantDays = LeastDays + confirmations - 1
 
 // WantRecords is what a caller of a method needs on a day for the day to count.
 const WantRecords = leastRecords
@@ -77,15 +76,15 @@ func Replay(h *History) (*Course, error) {
 	}
 	l := newEvaluations(h)
 	c := &Course{Looks: max(0, h.Days-LeastDays+1), Seen: h.Days, Methods: l.shown(h.Days, 0).states()}
-	before := l.shown(h.Days-agree+1, 0).states()
+	before := l.shown(h.Days-confirmations+1, 0).states()
 	last := l.needed()
 	c.Drifts = l.told()
 	for i := range c.Drifts {
-		c.Drifts[i].Now = h.Days-c.Drifts[i].Last < lasts
+		c.Drifts[i].Now = h.Days-c.Drifts[i].Last < currentDays
 	}
 	for m := range c.Methods {
 		s := &c.Methods[m]
-		s.Judged = c.Looks >= agree && s.Days >= LeastDays && before[m].Days >= LeastDays
+		s.Judged = c.Looks >= confirmations && s.Days >= LeastDays && before[m].Days >= LeastDays
 		if s.Judged {
 			s.Surest = last[m].surest(s.Method)
 			s.Short = s.Days < fullDays
@@ -99,9 +98,9 @@ func Replay(h *History) (*Course, error) {
 	return c, nil
 }
 
-// another is by how many days a step must be later than a drift that was reported before it
-// began, to be another one: the same one gets a new date when days are no longer looked at.
-const another = window / 2
+// newDriftDays is the number of days between the dates of a reported drift and a later step from which the step is a new
+// drift. With fewer days it is the same drift, whose date moved because its first days left the window.
+const newDriftDays = window / 2
 
 // joinFinding joins what an evaluation confirmed with what an earlier evaluation did that saw some of the
 // same days.
@@ -142,7 +141,7 @@ func (d *Drift) dateBefore() {
 
 // after reports whether it is a step that came after a drift was reported.
 func (f *Finding) after(d *Drift) bool {
-	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > another
+	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > newDriftDays
 }
 
 // states counts what there is of each method in the window.

@@ -67,7 +67,7 @@ func TestReplayMakesTheLooksThatCount(t *testing.T) {
 		for day := LeastDays; day <= h.Days; day++ {
 			all.made[day], _ = evaluate(all.shown(day, lookBack))
 		}
-		if effect == 0 && len(counted.made) > h.Days/agree+agree {
+		if effect == 0 && len(counted.made) > h.Days/confirmations+confirmations {
 			t.Errorf("%d looks at nothing", len(counted.made))
 		}
 		want := all.told()
