@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetArgs(canonicalArgs(root, args))
+	root.SetArgs(canonicalArgs(args))
 	cmd, err := root.ExecuteContextC(ctx)
 	var code exitCode
 	switch {
@@ -110,44 +110,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// canonicalArgs spells arguments as pflag and cobra have them. Package flag, which parsed them
-// before, accepted one dash for two.
-func canonicalArgs(root *cobra.Command, args []string) []string {
-	args = append([]string{}, args...) // not nil, which cobra replaces by those of the process
+// canonicalArgs replaces --help and --version in the place of a command by the commands of these
+// names.
+func canonicalArgs(args []string) []string {
+	args = append([]string{}, args...) // not nil, which cobra replaces by the arguments of the process
 	if len(args) == 0 {
 		return args
 	}
 	switch args[0] {
-	case "-h", "-help", "--help":
+	case "-h", "--help":
 		args[0] = "help"
-	case "-version", "--version":
+	case "--version":
 		args[0] = "version"
-	case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
-		if last := len(args) - 1; last > 0 {
-			return slices.Concat(args[:1], canonicalArgs(root, args[1:last]), args[last:])
-		}
-	}
-	cmd := commandOf(root, args[0])
-	if cmd == nil {
-		return args
-	}
-	for i := 1; i < len(args) && args[i] != "--"; i++ {
-		name, isFlag := strings.CutPrefix(args[i], "-")
-		if !isFlag && cmd.Annotations[endsFlags] != "" {
-			break
-		}
-		if !isFlag || name == "" {
-			continue
-		}
-		name = strings.TrimPrefix(name, "-")
-		if name == "h" {
-			name = "help"
-		}
-		args[i] = "--" + name
-		name, _, hasValue := strings.Cut(name, "=")
-		if f := cmd.Flags().Lookup(name); f != nil && f.NoOptDefVal == "" && !hasValue {
-			i++ // its value
-		}
 	}
 	return args
 }
@@ -185,7 +159,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	case given(cmd.Flags(), "help"):
 		return pflag.ErrHelp
 	case errors.As(err, &undefined):
-		return unknownFlag(cmd, undefined.GetSpecifiedName())
+		if group := undefined.GetSpecifiedShortnames(); group != "" {
+			name, _, _ := strings.Cut(group, "=")
+			return unknownFlag(cmd, "-", name, "flags have two dashes: ")
+		}
+		return unknownFlag(cmd, "--", undefined.GetSpecifiedName(), "")
 	case errors.As(err, &invalid):
 		return fmt.Errorf("--%s: want %s, found %q", invalid.GetFlag().Name, wantedBy(invalid.GetFlag()), invalid.GetValue())
 	case errors.As(err, &noValue):
@@ -196,17 +174,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-func unknownFlag(cmd *cobra.Command, name string) error {
+func unknownFlag(cmd *cobra.Command, dashes, name, hint string) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names = append(names, f.Name)
 		}
 	})
-	if hint := configfile.DidYouMean(name, names); strings.HasPrefix(hint, "did you mean ") {
-		return fmt.Errorf("unknown flag --%s: %s", name, strings.Replace(hint, `"`, `"--`, 1))
+	if suggestion := configfile.DidYouMean(name, names); strings.HasPrefix(suggestion, "did you mean ") {
+		hint += strings.Replace(suggestion, `"`, `"--`, 1)
+	} else {
+		hint += fmt.Sprintf("see %s --help", cmd.CommandPath())
 	}
-	return fmt.Errorf("unknown flag --%s: see %s --help", name, cmd.CommandPath())
+	return fmt.Errorf("unknown flag %s%s: %s", dashes, name, hint)
 }
 
 // wantedBy returns what kind of value a flag takes.

@@ -26,7 +26,6 @@ type deliverFlags struct {
 	owners, silences                  string
 	state                             string
 	timeout                           time.Duration
-	oldTimeout                        *pflag.Flag // --deliver-timeout, until the next version
 
 	router   *delivery.Dispatcher
 	reported string // warnings of the files, as they were reported last
@@ -39,9 +38,6 @@ func (d *deliverFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&d.alertmanager, "alertmanager", "", "send alerts to the Alertmanager at this `URL`, or env:NAME or file:PATH")
 	f.StringVar(&d.alertmanagerHeaders, "alertmanager-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
 	f.DurationVar(&d.timeout, "timeout", 30*time.Second, "`duration` that the deliveries of one evaluation may take; the next evaluation sends the rest")
-	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "deprecated: use --timeout")
-	d.oldTimeout = f.Lookup("deliver-timeout")
-	d.oldTimeout.Hidden = true // pflag's own warning of deprecated flags would go to standard output
 	f.StringVar(&d.silences, "silences", "", "`file` of alerts that are muted for a while")
 	groupFlags(f, alertFlags, "webhook", "webhook-headers", "slack", "alertmanager", "alertmanager-headers", "timeout", "silences")
 	d.declareOwners(f)
@@ -71,9 +67,6 @@ func (d *deliverFlags) store(warehouse string) *state.Store {
 func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io.Writer, name string) error {
 	clock := func() time.Time { return now() }
 	d.router = &delivery.Dispatcher{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
-	if d.oldTimeout != nil && d.oldTimeout.Changed {
-		fmt.Fprintf(stderr, "corehour %s: --deliver-timeout is deprecated and goes away in the next version: use --timeout\n", name)
-	}
 	var faults []error
 	if d.timeout <= 0 {
 		faults = append(faults, fmt.Errorf("--timeout: want more than 0, found %s", d.timeout))

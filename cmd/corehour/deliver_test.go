@@ -230,7 +230,6 @@ func TestDeliveryFlags(t *testing.T) {
 		{[]string{"--owners", "/nonexistent"}, "--owners"},
 		{[]string{"--silences", "/nonexistent"}, "--silences"},
 		{[]string{"--timeout", "-1s"}, "--timeout: want more than 0, found -1s"},
-		{[]string{"--deliver-timeout", "-1s"}, "--deliver-timeout is deprecated and goes away in the next version: use --timeout\n"},
 	} {
 		r := corehour(append([]string{"regress"}, tc.args...)...)
 		if r.code != exitFailed || !strings.Contains(r.stderr, tc.want) || strings.Contains(r.stderr, "very-secret") {

@@ -44,7 +44,6 @@ The warehouse is deleted unless --warehouse is given. It needs corehour-collecto
 		Annotations: exits("0-255 that of PROGRAM; 128 and the number of the signal that ended it\n" +
 			"2 failed before PROGRAM was started\n126 PROGRAM cannot be executed\n127 PROGRAM was not found"),
 	}
-	cmd.Annotations[endsFlags] = "yes"
 	e := &execFlags{costs: newCostFlags(&cobra.Command{Use: "cost"}, "")}
 	e.costs.verified = parquet.NewVerifiedFiles("") // exec leaves no files behind
 	f := cmd.Flags()

@@ -29,7 +29,7 @@ func TestExecMistakes(t *testing.T) {
 		{"--by caller --percentiles -- true", exitFailed, "corehour exec: --percentiles: want single methods"},
 		{"--by owner -- true", exitFailed, "corehour exec: --by owner: no file of owners is read here: give --warehouse DIRECTORY, then run"},
 		{"--json --wide -- true", exitFailed, "corehour exec: --wide: has an effect on text only"},
-		{"-rate 1 -- no-such-program -rate x", 127, "corehour exec: no-such-program was not found"},
+		{"--rate 1 -- no-such-program -rate x", 127, "corehour exec: no-such-program was not found"},
 		{"no-such-program --rate x -v", 127, "corehour exec: no-such-program was not found"},
 		{binaries, 126, "cannot be executed"},
 	} {

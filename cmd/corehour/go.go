@@ -27,7 +27,6 @@ the functions that its entries name get one, and its rates hold from the start. 
 		Annotations:       exits("0 built; other codes are those of the go command\n2 failed before the go command ran"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Annotations[endsFlags] = "yes"
 	var s instrument.Settings
 	f := cmd.Flags()
 	f.SetInterspersed(false)

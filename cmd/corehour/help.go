@@ -19,11 +19,10 @@ const rootExits = `0 nothing to report
 2 failed: bad flags or arguments, no warehouse, a query that cannot run
 3 not enough data`
 
-// exitCodes is the annotation of commands that list their exit codes, endsFlags of commands whose first
-// argument ends the flags, and flagGroup of flags with the heading in the help.
+// exitCodes is the annotation of commands that list their exit codes, flagGroup of flags with the
+// heading in the help.
 const (
 	exitCodes = "exit codes"
-	endsFlags = "first argument ends flags"
 	flagGroup = "group"
 )
 

@@ -19,8 +19,8 @@
 //	corehour completion  write a completion script for a shell
 //	corehour version     print the versions of corehour, Go and DuckDB
 //
-// `corehour <command> --help` lists a command's flags, in groups, and its exit codes. A flag may
-// begin with one dash, and may follow arguments.
+// `corehour <command> --help` lists a command's flags, in groups, and its exit codes. Flags
+// may follow arguments.
 //
 // # Exit codes
 //

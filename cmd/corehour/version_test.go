@@ -13,7 +13,7 @@ import (
 
 func TestVersion(t *testing.T) {
 	want := regexp.MustCompile(`^corehour \S+\ncommit .+\nGo ` + regexp.QuoteMeta(runtime.Version()) + `\nDuckDB v\d+\.\d+\.\d+\S*\n$`)
-	for _, name := range []string{"version", "--version", "-version"} {
+	for _, name := range []string{"version", "--version"} {
 		if r := corehour(name); r.code != exitNothing || r.stderr != "" || !want.MatchString(r.stdout) {
 			t.Errorf("%s: %+v", name, r)
 		}
