@@ -1,11 +1,9 @@
-// Package configfile holds what the files next to the collector's configuration
-// have in common: faults that are values (warning.go), the name that was
-// probably meant (suggest.go), reading with a bound (file.go) and following a
-// file while it changes (live.go).
+// Package configfile loads files that a configuration names, such as the method file and the
+// price book: warnings as values (warning.go), suggestions for misspelt names (suggest.go),
+// bounded reading (file.go) and reloading after changes (live.go).
 //
-// Its invariant: what was read well stays in force until something better was
-// read, and one bad entry costs itself, never the file.
+// Its invariant: the last valid content stays in force until another valid one was read, and a
+// faulty entry is left out without the rest of its file.
 //
-// It knows no file's format; package methodfile and the price book of
-// cost_attribution do.
+// It knows no file format; package rulefile and its users do.
 package configfile

@@ -9,22 +9,21 @@ import (
 	"path/filepath"
 )
 
-// MaxSize bounds a file, in bytes: far above what people write, far below what
-// would hurt.
+// MaxSize bounds a file, in bytes: far above files that people write, and harmless in memory.
 const MaxSize = 16 << 20
 
-// Source is a file and how to read it.
+// Source is a file and its parser.
 type Source[T any] struct {
-	Key    string // of the configuration, which names the file
+	Key    string // of the configuration or flag that names the file
 	Path   string
-	Strict bool // faults of entries are errors
+	Strict bool // warnings are errors
 
-	// Parse fails only if nothing of the file is usable.
+	// Parse returns an error only if nothing of the file is usable.
 	Parse func(data []byte) (T, []Warning, error)
 }
 
-// Load reads the file. Without strictness an error means that nothing of it is
-// usable; with it, that something is not.
+// Load reads the file. An error means that nothing of it is usable or, if Strict is set, that
+// some part is not.
 func (s Source[T]) Load() (T, []Warning, error) {
 	data, err := s.read()
 	if err != nil {
@@ -46,7 +45,7 @@ func (s Source[T]) parse(data []byte) (T, []Warning, error) {
 	return value, warnings, nil
 }
 
-// name starts every message about the file.
+// name returns the key and the path, with which every message about the file begins.
 func (s Source[T]) name() string { return fmt.Sprintf("`%s` %s", s.Key, Quote(s.Path)) }
 
 func (s Source[T]) read() ([]byte, error) {

@@ -9,34 +9,33 @@ import (
 	"go.uber.org/zap"
 )
 
-// Interval is how often a file is looked at. Its content is compared, not its
-// time of change, which a copy may preserve and a quick second write may not
-// alter.
+// Interval is the time between two reads of a file. The content is compared, not the time of
+// change: a copy may preserve the time, and a quick second write may not alter it.
 const Interval = 5 * time.Second
 
-// Live is what a file says, while the file changes.
+// Live holds the current value of a file that may change.
 type Live[T any] struct {
 	source   Source[T]
 	log      *zap.Logger
 	reloaded func(applied bool)
 
 	value atomic.Pointer[T]
-	sum   [sha256.Size]byte // of the content that was last judged
-	next  [sha256.Size]byte // of another content, seen once
-	fault string            // why it could not be read, said once
+	sum   [sha256.Size]byte // of the content parsed last
+	next  [sha256.Size]byte // of another content, read once
+	fault string            // the last read error, which is logged once
 
 	start, end sync.Once
 	stop       chan struct{}
 	done       sync.WaitGroup
 }
 
-// NewLive touches nothing. reloaded hears of every change: whether it was
-// applied, or refused because of its faults.
+// NewLive returns a Live without reading the file. It calls reloaded after every change, with
+// whether the change was applied or refused because of its faults.
 func NewLive[T any](source Source[T], log *zap.Logger, reloaded func(applied bool)) *Live[T] {
 	return &Live[T]{source: source, log: log, reloaded: reloaded, stop: make(chan struct{})}
 }
 
-// Start reads the file, logs its warnings and follows it from then on.
+// Start reads the file, logs its warnings and begins to follow it.
 func (l *Live[T]) Start() error {
 	var err error
 	l.start.Do(func() { err = l.begin() })
@@ -59,14 +58,14 @@ func (l *Live[T]) begin() error {
 	return nil
 }
 
-// Shutdown stops following; what was read stays. It may come twice, or without
-// a start.
+// Shutdown stops following the file; Get still returns the last value. It may be called twice,
+// or without Start.
 func (l *Live[T]) Shutdown() {
 	l.end.Do(func() { close(l.stop) })
 	l.done.Wait()
 }
 
-// Get is what the file said last, nil before Start.
+// Get returns the current value, nil before Start.
 func (l *Live[T]) Get() *T { return l.value.Load() }
 
 func (l *Live[T]) follow() {
@@ -82,8 +81,7 @@ func (l *Live[T]) follow() {
 	}
 }
 
-// reload reads the file again. A change that is no good is said once and changes
-// nothing.
+// reload reads the file again. A faulty change is logged once and has no effect.
 func (l *Live[T]) reload() {
 	data, err := l.source.read()
 	if err != nil {
@@ -98,7 +96,7 @@ func (l *Live[T]) reload() {
 	if sum == l.sum {
 		return
 	}
-	if sum != l.next { // perhaps still being written: wait until it stays the same
+	if sum != l.next { // the file may still be being written: wait for two equal reads
 		l.next = sum
 		return
 	}
@@ -115,6 +113,6 @@ func (l *Live[T]) reload() {
 }
 
 func (l *Live[T]) refuse(err error) {
-	l.log.Error("file changed and is faulty: what it said before stays in force", zap.Error(err))
+	l.log.Error("file changed and is faulty: its previous content stays in force", zap.Error(err))
 	l.reloaded(false)
 }

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lines is a form of file: `bad` is a faulty entry, `broken` a broken file.
+// lines parses a test format: `bad` is a faulty entry, `broken` makes the file unusable.
 func lines(path string, strict bool) Source[[]string] {
 	return Source[[]string]{Key: "words", Path: path, Strict: strict, Parse: func(data []byte) ([]string, []Warning, error) {
 		var good []string
@@ -78,7 +78,7 @@ func TestLoad(t *testing.T) {
 	assert.EqualError(t, err, name+" must be at most 16777216 bytes, found more")
 }
 
-func TestManyWarningsAreCut(t *testing.T) {
+func TestLog_TooManyWarnings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write(t, path, strings.Repeat("bad ", 250))
 	_, _, err := lines(path, true).Load()
@@ -94,7 +94,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 	assert.Equal(t, int64(150), logs.All()[100].ContextMap()["count"])
 }
 
-func TestAnnounceSpeaksWhereTheLoggerDoesNot(t *testing.T) {
+func TestAnnounce_DiscardingLogger(t *testing.T) {
 	warnings := make([]Warning, 101)
 	for i := range warnings {
 		warnings[i] = Warning{Where: "lines", Index: i, Rule: "must be good"}
@@ -119,7 +119,7 @@ func TestQuote(t *testing.T) {
 	assert.Equal(t, `"a`+strings.Repeat("é", 39)+`"...`, Quote("a"+strings.Repeat("é", 100)), "never through a letter")
 }
 
-func TestFollowing(t *testing.T) {
+func TestLive_Changes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "file")
 		core, logs := observer.New(zapcore.InfoLevel)
@@ -164,7 +164,7 @@ func TestFollowing(t *testing.T) {
 			look()
 		}
 		assert.Equal(t, []string{"b", "c"}, *l.Get(), "what was good stays")
-		assert.Equal(t, []string{"error file changed and is faulty: what it said before stays in force"}, messages(), "said once")
+		assert.Equal(t, []string{"error file changed and is faulty: its previous content stays in force"}, messages(), "logged once")
 		assert.Equal(t, int64(1), refused.Load())
 
 		require.NoError(t, os.Remove(path))
@@ -187,7 +187,7 @@ func TestFollowing(t *testing.T) {
 	})
 }
 
-func TestStrictFileIsRefusedAndTheOldStays(t *testing.T) {
+func TestLive_StrictFaultyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "file")
 		write(t, path, "a bad")

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxCompared bounds the work of one suggestion; longer names are no typos.
+// maxCompared bounds the work of one suggestion, in bytes; longer names are no typos.
 const maxCompared = 64
 
-// DidYouMean is a hint that names the candidate closest to what was found, or
-// else all candidates, if these are few.
+// DidYouMean returns a hint that contains the candidate closest to a name, or all candidates if
+// none is close and they are few; else it is empty.
 func DidYouMean(found string, candidates []string) string {
 	if best := closest(found, candidates); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
@@ -27,9 +27,8 @@ func DidYouMean(found string, candidates []string) string {
 	return "known are " + strings.Join(quoted, ", ")
 }
 
-// closest is the candidate that takes the fewest edits, if these are few enough
-// for a typo: two, one in names of up to four letters, none in those of up to
-// two.
+// closest returns the candidate that takes the fewest edits, if these are few enough for a typo:
+// two, one in names of up to four letters, none in names of up to two.
 func closest(found string, candidates []string) string {
 	if len(found) > maxCompared {
 		return ""
@@ -51,9 +50,9 @@ func closest(found string, candidates []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours between two names (optimal string alignment); above limit it may
-// be any number above limit.
+// distance counts the insertions, deletions, replacements and swaps of neighbours between two
+// names (optimal string alignment). If the count exceeds limit, it returns any number above
+// limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

@@ -11,18 +11,18 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Warning is a fault in one entry of a file, which costs that entry.
+// Warning is a fault in one entry of a file, which is therefore left out.
 type Warning struct {
 	Where string // the entry: `methods[3]`, `tiers.inner`, `defaults`; empty = the file itself
 	Index int    // the entry's place in its list, -1 outside lists
 	Field string // the faulty field; empty = the entry as a whole
 	Line  int    // 0 = unknown
-	Rule  string // what must hold
-	Value string // what was found, fit to be printed
-	Hint  string // how to put it right, if that is not obvious
+	Rule  string // the rule that is broken
+	Value string // the value found, printable
+	Hint  string // how to correct it, if that is not obvious
 }
 
-// Error says it all in one line, so that a Warning can be an error as it is.
+// Error returns the warning in one line.
 func (w Warning) Error() string {
 	var b strings.Builder
 	b.WriteString(w.Where)
@@ -51,11 +51,10 @@ func (w Warning) Error() string {
 	return b.String()
 }
 
-// maxShown bounds what one file can print: after that many the reader has the
-// idea.
+// maxShown bounds how many warnings of one file are printed.
 const maxShown = 100
 
-// Shown are the warnings that are printed; rest is how many more there are.
+// Shown returns the warnings to print, and the number of the others.
 func Shown(warnings []Warning) (shown []Warning, rest int) {
 	if len(warnings) <= maxShown {
 		return warnings, 0
@@ -63,7 +62,7 @@ func Shown(warnings []Warning) (shown []Warning, rest int) {
 	return warnings[:maxShown], len(warnings) - maxShown
 }
 
-// Log writes one line for each warning.
+// Log logs each warning.
 func Log(log *zap.Logger, path string, warnings []Warning) {
 	shown, rest := Shown(warnings)
 	for _, w := range shown {
@@ -74,9 +73,9 @@ func Log(log *zap.Logger, path string, warnings []Warning) {
 	}
 }
 
-// Announce prints the warnings to w if the logger writes nothing at all. So are
-// loggers that the collector's `validate` makes components with, and a warning
-// that only a start shows comes too late. name is that of the component.
+// Announce prints the warnings to w if the logger discards everything. The collector's
+// `validate` gives components such a logger, and a warning that appears only at a start comes
+// too late. name is the name of the component.
 func Announce(w io.Writer, log *zap.Logger, name, path string, warnings []Warning) {
 	if log.Core().Enabled(zapcore.FatalLevel) {
 		return
@@ -90,7 +89,7 @@ func Announce(w io.Writer, log *zap.Logger, name, path string, warnings []Warnin
 	}
 }
 
-// asErrors is what strictness makes of warnings.
+// asErrors returns warnings as one error.
 func asErrors(name string, warnings []Warning) error {
 	shown, rest := Shown(warnings)
 	errs := make([]error, 0, len(shown)+1)
@@ -105,8 +104,8 @@ func asErrors(name string, warnings []Warning) error {
 
 const maxQuoted = 80
 
-// Quote makes a text of unknown origin fit to be printed: control characters
-// are escaped and what is long is cut.
+// Quote makes a text of unknown origin printable: control characters are escaped and long texts
+// are cut.
 func Quote(s string) string {
 	if len(s) <= maxQuoted {
 		return fmt.Sprintf("%q", s)

@@ -13,8 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Whatever the file holds: no panic, warnings that can be printed on one line,
-// and rules that can be followed.
+// Any file: no panic, warnings that can be printed on one line, and rules within their bounds.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"version": 1, "defaults": {"rate": 0.1}, "tiers": {"t": {"max": 0.5}}, "methods": [{"match": "a*", "tier": "t"}]}`,
@@ -45,12 +44,12 @@ func FuzzParse(f *testing.F) {
 		require.True(t, 0 <= rule.Min && rule.Min <= rule.Max && rule.Max <= 1)
 		require.True(t, rule.Rate == 0 || rule.Min <= rule.Rate && rule.Rate <= rule.Max)
 		if len(warnings) == 0 && !hugeExponent.MatchString(text) {
-			require.NoError(t, allows(t, compiled, text), "the schema refuses what the parser takes")
+			require.NoError(t, allows(t, compiled, text), "the schema refuses a file that the parser accepts")
 		}
 	})
 }
 
-// The schema library works such numbers out in full, which takes minutes.
+// The schema library expands such numbers, which takes minutes.
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4}`)
 
 func printable(s string) bool {

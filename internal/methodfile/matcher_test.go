@@ -60,7 +60,7 @@ func TestParse_LaterOfEqualEntries(t *testing.T) {
 	}
 }
 
-// The tables find what a look at every entry finds.
+// Lookup finds the same rule as a search of all rules.
 func TestLookup_EqualsSearchOfAllEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string {

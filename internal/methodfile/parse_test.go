@@ -47,7 +47,7 @@ func TestParse_UnusableFiles(t *testing.T) {
 	}
 }
 
-// Every fault costs its entry and no other: the entry after it is in force.
+// A faulty entry is left out alone: the entry after it is in force.
 func TestParse_FaultyEntries(t *testing.T) {
 	for _, c := range []struct{ name, entry, want string }{
 		{"rate above 1", `{"match": "a*", "rate": 5}`,
@@ -133,7 +133,7 @@ func TestParse_AllFaultsReported(t *testing.T) {
 	}, warnings)
 }
 
-// The parts of the file fail apart from each other.
+// A part of a wrong type does not affect the other parts.
 func TestParse_WrongTypesOfParts(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1, "defaults": [], "tiers": 3, "methods": {}}`)
 	assert.Equal(t, []string{
@@ -190,7 +190,7 @@ func TestParse_Inheritance(t *testing.T) {
 	assert.Equal(t, 0.2, f.Default.Rate)
 }
 
-// A rate next to bounds is where an adaptive rate starts; alone it stays.
+// A rate with bounds is the start of an adaptive rate; without bounds it is fixed.
 func TestRule_Pinned(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
 	  "defaults": {"rate": 0.5, "max": 0.9},
@@ -215,7 +215,7 @@ func TestRule_Pinned(t *testing.T) {
 	assert.False(t, f.Default.Pinned())
 }
 
-// Bounds that contradict a rate go, wherever a fault must not cost an entry.
+// In tiers and defaults, bounds that contradict a rate are left out.
 func TestParse_UnorderedBoundsOutsideEntries(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
   "tiers": {"t": {"rate": 0.5, "max": 0.1}, "u": {"max": 0.1}},

@@ -39,8 +39,7 @@ func TestParse_Example(t *testing.T) {
 	assert.Equal(t, 6, f.Len())
 }
 
-// An editor that knows the schema and the collector must not contradict each
-// other.
+// An editor that uses the schema must accept the same files as the collector.
 func TestSchema_EqualsParser(t *testing.T) {
 	s := schema(t)
 	entry := func(e string) string { return `{"version": 1, "tiers": {"t": {}}, "methods": [` + e + `]}` }
@@ -122,12 +121,12 @@ func TestSchema_EqualsParser(t *testing.T) {
 			_, warnings, err := methodfile.Parse([]byte(text))
 			faultless := err == nil && len(warnings) == 0
 			invalid := allows(t, s, text)
-			assert.Equal(t, faultless, invalid == nil, "the parser says %v %v, the schema %v", err, warnings, invalid)
+			assert.Equal(t, faultless, invalid == nil, "parser: %v %v, schema: %v", err, warnings, invalid)
 		})
 	}
 }
 
-// What a schema cannot say: references, orders, and what is said twice.
+// A schema cannot express references, orders and duplicate keys.
 func TestSchema_FaultsOnlyParserFinds(t *testing.T) {
 	s := schema(t)
 	for name, text := range map[string]string{

@@ -1,9 +1,9 @@
-// Package pricebook finds what an hour of a core costs where a process runs: pricebook.go is
-// the prices in force, file.go reads their file, rules.go is what prices keep to wherever
-// they are written.
+// Package pricebook finds the price of a core-hour where a process runs: pricebook.go looks it
+// up, file.go parses the file, list.go holds public list prices, rules.go checks prices and
+// names.
 //
-// Its invariant: a price is a positive number that somebody wrote down, or it is absent
-// and the reason is there; never zero, never guessed.
+// Its invariant: a price is a positive number from a file or a list, or it is absent with a
+// reason; it is never zero and never guessed.
 //
-// It multiplies nothing and reads no file itself (package configfile does).
+// It computes no costs, and package configfile reads its file.
 package pricebook

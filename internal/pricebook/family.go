@@ -18,8 +18,8 @@ func Family(hostType string) string {
 	return ""
 }
 
-// withoutSize leaves out the number of vCPUs. A size with a dash has fewer of them than are
-// paid, so its price is another.
+// withoutSize removes the number of vCPUs from an Azure size. It returns empty for a size with a
+// dash, which has fewer vCPUs than are paid for and so another price.
 func withoutSize(size string) string {
 	from := strings.IndexAny(size, "0123456789")
 	if from < 1 || strings.Contains(size, "-") {

@@ -16,10 +16,10 @@ var listFile []byte
 // ListSource begins the source of prices that come from public price lists.
 const ListSource = "list "
 
-// List is a list of public prices, which comes with the program.
+// List is a list of public prices, which is part of the program.
 type List struct {
 	CloudProvider  string             `yaml:"cloud_provider"`
-	Region         string             `yaml:"region"` // that the prices are of
+	Region         string             `yaml:"region"` // of the prices
 	Date           string             `yaml:"date"`
 	Source         string             `yaml:"source"`
 	USDPerCoreHour map[string]float64 `yaml:"usd_per_core_hour"` // by family, or type of host
@@ -36,10 +36,10 @@ func Lists() ([]List, error) {
 	return file.Lists, nil
 }
 
-// listName is what a price in a list is found by.
+// listName is the key of a price in a list.
 type listName struct{ provider, name string }
 
-// listed are the prices of all lists. A list that can't be read has none: a test reads it.
+// listed returns the prices of all lists. A test makes sure that the lists are valid.
 var listed = sync.OnceValue(func() map[listName]*Found {
 	all := map[listName]*Found{}
 	lists, _ := Lists()
@@ -54,11 +54,11 @@ var listed = sync.OnceValue(func() map[listName]*Found {
 	return all
 })
 
-// onDemand are names of the capacity that lists have prices of. No convention exists.
+// onDemand are the names of on-demand capacity, for which lists have prices. No convention exists.
 var onDemand = []string{"", "on-demand", "on_demand", "ondemand", "standard", "regular"}
 
-// lookupList finds the list price of a place on demand: of the type of its host, else of the
-// family, whatever the region; nil if there is none.
+// lookupList returns the list price of on-demand capacity for the host type of a place, else for
+// its family, in any region; nil if there is none.
 func lookupList(p Place) *Found {
 	if p.CloudProvider == "" || p.HostType == "" || !slices.Contains(onDemand, strings.ToLower(p.CapacityType)) {
 		return nil

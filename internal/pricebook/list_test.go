@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each list says where and when it was read, and its prices are those of a vCPU.
-func TestListsSayTheirSource(t *testing.T) {
+// Each list has its source and date, and its prices are per vCPU.
+func TestLists_HaveSource(t *testing.T) {
 	lists, err := Lists()
 	require.NoError(t, err)
 	found := map[listName]float64{}
@@ -32,8 +32,8 @@ func TestListsSayTheirSource(t *testing.T) {
 	}
 	assert.Equal(t, len(found), len(listed()))
 	assert.Greater(t, len(found), 100)
-	// The price of a vCPU and that of a GiB of memory make those of machines that differ in
-	// memory only: a figure that was typed wrong is on no line with its siblings.
+	// Prices of machines that differ only in memory are a price per vCPU plus a price per GiB:
+	// a figure with a typing error is not on one line with the others.
 	for _, family := range []struct {
 		name string
 		gib  [3]float64 // a vCPU of highcpu, standard and highmem
@@ -60,8 +60,8 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// The order: entries, the default, list prices.
-func TestListPricesComeLast(t *testing.T) {
+// The order is: entries, the default, list prices.
+func TestLookup_ListPricesLast(t *testing.T) {
 	machine := Place{CloudProvider: "aws", Region: "eu-west-1", HostType: "m7i.large", CapacityType: "on-demand"}
 	spot, other, nobody := machine, machine, machine
 	spot.CapacityType, other.HostType, nobody.CloudProvider = "spot", "x9.large", ""

@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 )
 
-// Place is where a process runs, as far as prices depend on it; as the key of
-// an entry an empty part stands for any.
+// Place describes where a process runs, as far as prices depend on it. In the key of an entry an
+// empty part matches any.
 type Place struct {
 	HostType      string
 	CapacityType  string
@@ -19,14 +19,14 @@ type Place struct {
 	CloudProvider string
 }
 
-// byWeight returns the parts. Of two entries that name as many, the one that names the later
-// part is more specific: a type of host says more about the price than a region, a region more
-// than a provider.
+// byWeight returns the parts, the least specific first. Of two entries with equally many parts,
+// the one with the more specific part takes precedence: the price depends on the host type more
+// than on the region, and on the region more than on the provider.
 func (p *Place) byWeight() [4]*string {
 	return [4]*string{&p.CloudProvider, &p.Region, &p.CapacityType, &p.HostType}
 }
 
-// parts returns a mask of the parts that are named, the bits by their weight.
+// parts returns a bit mask of the parts that are set, in the order of byWeight.
 func (p Place) parts() (mask int) {
 	for i, part := range p.byWeight() {
 		if *part != "" {
@@ -36,7 +36,7 @@ func (p Place) parts() (mask int) {
 	return mask
 }
 
-// only keeps the parts of a mask.
+// only returns the place with only the parts of a mask.
 func (p Place) only(mask int) Place {
 	for i, part := range p.byWeight() {
 		if mask&(1<<i) == 0 {
@@ -46,7 +46,7 @@ func (p Place) only(mask int) Place {
 	return p
 }
 
-// String is the place as it stands in price sources.
+// String returns the place as price sources contain it.
 func (p Place) String() string {
 	parts := []string{p.CloudProvider, p.Region, p.HostType, p.CapacityType}
 	for i, part := range parts {
@@ -64,32 +64,31 @@ type Entry struct {
 	USD   float64
 }
 
-// Found is what a book says of a place: a price, or why there is none.
+// Found is the price of a place, or the reason why there is none.
 type Found struct {
 	USD     float64 // 0 = unpriced
 	Source  string
 	Outcome Outcome
 }
 
-// Book finds prices. It never changes and is safe for concurrent use. It needs
-// no cache: a lookup tries as many keys as its entries name different sets of
-// parts, at most fifteen.
+// Book finds prices. It is immutable and safe for concurrent use. It needs no cache: a lookup
+// tries one key for each set of parts that entries use, at most fifteen.
 type Book struct {
 	entries  map[Place]*Found
-	masks    []int // the sets of parts that entries name, most specific first
+	masks    []int // the sets of parts that entries use, most specific first
 	fallback *Found
-	nowhere  *Found // for processes that do not say where they run
+	nowhere  *Found // for resources that name no place
 	noLists  bool   // list prices are not used
 }
 
-// Empty has no price for anything.
+// Empty returns a book without prices.
 func Empty() *Book {
 	none := unpriced(NoPrices)
 	return &Book{fallback: none, nowhere: none}
 }
 
-// New compiles prices. Of two entries for one place the later wins, with a
-// warning.
+// New returns a book. Of two entries for one place it uses the later, with a warning. A currency
+// other than USD switches list prices off.
 func New(currency string, fallback float64, entries []Entry) (*Book, []configfile.Warning) {
 	label := ""
 	if currency != "" && currency != "USD" {
@@ -128,7 +127,7 @@ func New(currency string, fallback float64, entries []Entry) (*Book, []configfil
 	return b, warnings
 }
 
-// None reports whether it has no prices at all.
+// None reports whether the book has no prices of its own.
 func (b *Book) None() bool { return b.fallback.Outcome == NoPrices }
 
 func unpriced(why Outcome) *Found {
@@ -143,7 +142,7 @@ func (b *Book) Lookup(p Place) *Found {
 	}
 	for _, mask := range b.masks {
 		if mask&^known != 0 {
-			continue // the entry asks for what the process does not say
+			continue // the entry needs a part that the process does not have
 		}
 		if v, ok := b.entries[p.only(mask)]; ok {
 			return v
@@ -157,7 +156,7 @@ func (b *Book) Lookup(p Place) *Found {
 	return b.fallback
 }
 
-// WithoutLists leaves places without an entry and without a default unpriced.
+// WithoutLists switches list prices off.
 func (b *Book) WithoutLists() *Book {
 	b.noLists = true
 	return b

@@ -146,7 +146,7 @@ func TestParse_TooManyEntries(t *testing.T) {
 	assert.Len(t, b.entries, MaxEntries)
 }
 
-// A lookup finds what a look at every entry finds, by the documented order.
+// Lookup finds the same entry as a search of all entries in the documented order.
 func TestLookup_EqualsSearchOfAllEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string { return []string{"", "a", "b"}[random.IntN(3)] }

@@ -11,14 +11,14 @@ const (
 	MaxText    = 256 // bytes of a name
 )
 
-// Rules that prices keep wherever they are written.
+// Rules for prices in files and in configurations.
 const (
 	CurrencyRule = "must be three capital letters, as in USD"
 	MustSelect   = "must name at least one of cloud_provider, region, host_type and capacity_type"
 	UseDefault   = "the price of all other processes is `default`"
 )
 
-// PriceFault says what is wrong with a price; empty if nothing is.
+// PriceFault returns the rule that a price breaks; empty if it is valid.
 func PriceFault(usd float64) string {
 	if usd > 0 && !math.IsInf(usd, 0) {
 		return ""
@@ -26,7 +26,7 @@ func PriceFault(usd float64) string {
 	return "must be a finite number above 0"
 }
 
-// TextFault is that of a name.
+// TextFault returns the rule that a name breaks; empty if it is valid.
 func TextFault(s string) string {
 	if s == "" || len(s) > MaxText {
 		return fmt.Sprintf("must have 1 to %d bytes", MaxText)
@@ -34,7 +34,7 @@ func TextFault(s string) string {
 	return ""
 }
 
-// CurrencyFault is that of a currency.
+// CurrencyFault returns the rule that a currency breaks; empty if it is valid.
 func CurrencyFault(s string) string {
 	if len(s) != 3 {
 		return CurrencyRule

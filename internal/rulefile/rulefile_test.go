@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// read makes a line of every good entry, and of every fault.
+// read returns a line for every valid entry and for every fault.
 func read(data string) (good, faults []string, err error) {
 	warnings, err := Parse([]byte(data), List{Name: "rules", Fields: []string{"name", "usd", "until", "kind"}, Read: func(e *Entry) {
 		name, usd, until, kind := e.Required("name"), e.Positive("usd"), e.Time("until"), e.Choice("kind", "warm", "cold")

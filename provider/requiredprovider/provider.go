@@ -1,10 +1,11 @@
-// Package requiredprovider reads environment variables that a configuration cannot do without:
-// ${required:NAME} is the value of NAME, and an error that names it where it is not set or empty.
+// Package requiredprovider resolves environment variables that must be set: ${required:NAME} is
+// the value of NAME, or an error that names the variable if it is unset or empty.
 //
-// Its invariant: what refers to a variable in this way never gets an empty value. The stock
-// ${env:NAME} does, and an empty name of a file of certificates switches off what it is for.
+// Its invariant: a reference never resolves to an empty value. The stock ${env:NAME} may, and
+// an empty name of a certificate file can switch off a check, such as that of client
+// certificates.
 //
-// It has no defaults: ${env:NAME:-default} has.
+// It has no defaults; use ${env:NAME:-default} for these.
 package requiredprovider
 
 import (
@@ -25,7 +26,7 @@ func NewFactory() confmap.ProviderFactory {
 	return confmap.NewProviderFactory(func(confmap.ProviderSettings) confmap.Provider { return provider{} })
 }
 
-// Retrieve returns the value of a variable, read as YAML, as the stock provider does.
+// Retrieve returns the value of a variable, parsed as YAML, like the stock provider.
 func (provider) Retrieve(_ context.Context, uri string, _ confmap.WatcherFunc) (*confmap.Retrieved, error) {
 	name, ok := strings.CutPrefix(uri, scheme+":")
 	if !ok {
@@ -38,7 +39,7 @@ func (provider) Retrieve(_ context.Context, uri string, _ confmap.WatcherFunc) (
 	return confmap.NewRetrievedFromYAML([]byte(value))
 }
 
-// Scheme is the one that Retrieve takes.
+// Scheme returns the scheme that Retrieve resolves.
 func (provider) Scheme() string { return scheme }
 
 // Shutdown does nothing: variables are not watched.

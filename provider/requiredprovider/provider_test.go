@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 )
 
-// TestVariables resolves references as the Collector does.
-func TestVariables(t *testing.T) {
+// TestProvider_Resolve resolves references as the Collector does.
+func TestProvider_Resolve(t *testing.T) {
 	t.Setenv("SET", "/etc/tls/ca.pem")
 	t.Setenv("NUMBER", "8888")
 	t.Setenv("EMPTY", "")
