@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command prepares the collector with one of our files, in an empty directory and
-// with nothing in its environment but what is given.
+// command prepares the collector with one of our files, in an empty directory and with only the given
+// variables in its environment.
 func command(t *testing.T, ctx context.Context, dir, file string, env map[string]string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := binary()
@@ -53,14 +53,14 @@ func command(t *testing.T, ctx context.Context, dir, file string, env map[string
 	}
 	cmd := exec.CommandContext(ctx, path, append(args, "--config=file:"+abs)...)
 	cmd.Dir = dir
-	cmd.Env = []string{} // nil would stand for ours
+	cmd.Env = []string{} // nil would inherit the test's environment
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	return cmd
 }
 
-// collector is one that runs.
+// collector is a running collector.
 type collector struct {
 	dir    string
 	http   string // its address for OTLP over HTTP
@@ -74,8 +74,7 @@ type collector struct {
 	ended  chan struct{}
 }
 
-// start runs the collector until the test ends, and waits until it reports that it
-// is ready.
+// start runs the collector until the test ends, and waits until it reports that it is ready.
 func start(t *testing.T, file string, env map[string]string, args ...string) *collector {
 	t.Helper()
 	ports := freePorts(t, 6)
@@ -114,8 +113,8 @@ func start(t *testing.T, file string, env map[string]string, args ...string) *co
 		_, err := get("http://" + c.health + "/")
 		return err
 	})
-	// The collector listens to SIGTERM only after it has said that it is ready
-	// (otelcol, Collector.Run), and no event reports when; before, it just dies.
+	// The collector handles SIGTERM only some time after it logs that it is ready (otelcol,
+	// Collector.Run), and no event reports when; before, the signal kills it.
 	time.Sleep(signalsHeard)
 	return c
 }
@@ -138,7 +137,7 @@ func (c *collector) stop(t *testing.T) {
 	}
 }
 
-// eventually waits for another process, which no clock of ours can move.
+// eventually waits for another process, which no fake clock can drive.
 func eventually(t *testing.T, what string, attempt func() error) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -180,7 +179,7 @@ func post(url, body string) error {
 	return err
 }
 
-// freePorts finds addresses that nobody listens on.
+// freePorts returns addresses on which nobody listens.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
 	addresses := make([]string, n)

@@ -1,17 +1,15 @@
 // Package config holds the configuration files that corehour ships, for programs
 // and tests that want them without a copy of the repository.
 //
-// Its invariant: every file here is loaded by a test through the program it is
-// for, with nothing set but what the file itself says must be set.
+// Its invariant: a test loads every file here through the program it is for, with only the variables set that
+// the file requires.
 //
-// It does not read or check anything: the collector, the components and the SDK
-// do that.
+// It does not read or check anything: the collector, the components and the SDK do.
 package config
 
 import _ "embed"
 
-// Collector is the default: method spans in, Parquet files out. It starts with
-// nothing else present.
+// Collector is the default: method spans in, Parquet files out. It needs nothing else.
 //
 //go:embed collector.yaml
 var Collector string

@@ -23,7 +23,7 @@ type caller struct {
 	authorization string // a header, none if empty
 }
 
-// answerError is an answer of an HTTP server that is not 200.
+// answerError is an HTTP answer other than 200.
 type answerError struct {
 	code int
 	text string
@@ -31,8 +31,8 @@ type answerError struct {
 
 func (e *answerError) Error() string { return fmt.Sprintf("answered %d: %s", e.code, e.text) }
 
-// endpoints are the ports of a collector that listens to others, with a request to each. Those
-// for OTLP store a call of the caller's service.
+// endpoints are the network ports of a collector, with a request to each. OTLP requests store a call of the
+// caller's service.
 var endpoints = []struct {
 	name string
 	grpc bool

@@ -39,7 +39,7 @@ func TestAgentForwardsToGateway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	agent.stop(t) // it forwards what it holds first
+	agent.stop(t) // it forwards its queue first
 	gateway.stop(t)
 	rows := storedRows(t, filepath.Join(gateway.dir, "corehour-warehouse"))
 	slices.Sort(rows)
@@ -48,8 +48,8 @@ func TestAgentForwardsToGateway(t *testing.T) {
 	}
 }
 
-// TestGatewayRefusesStrangers: a client without a certificate, or with one of another
-// authority, gets nothing at any port, and one with a certificate of the right authority does.
+// TestGatewayRefusesStrangers: a client without a certificate, or with one of another authority, gets nothing
+// at any port; one with a certificate of the right authority is served.
 func TestGatewayRefusesStrangers(t *testing.T) {
 	keys, others := makeKeys(t), makeKeys(t)
 	gateway := start(t, "gateway.yaml", map[string]string{
@@ -73,8 +73,8 @@ func TestGatewayRefusesStrangers(t *testing.T) {
 	}
 }
 
-// TestAgentAndGatewayKnowEachOther: neither an agent with a certificate of another authority
-// is served, nor is a gateway sent to whose certificate the agent's authority has not signed.
+// TestAgentAndGatewayKnowEachOther: the gateway refuses an agent with a certificate of another authority, and
+// an agent refuses a gateway whose certificate its own authority has not signed.
 func TestAgentAndGatewayKnowEachOther(t *testing.T) {
 	keys, others := makeKeys(t), makeKeys(t)
 	gateway := start(t, "gateway.yaml", map[string]string{
@@ -84,14 +84,14 @@ func TestAgentAndGatewayKnowEachOther(t *testing.T) {
 		t.Errorf("with the agent's certificate: %v", err)
 	}
 	for _, a := range []struct{ cert, key, ca, said string }{
-		{others.cert, others.key, keys.ca, "Exporting failed"}, // why, it may not hear: it writes before it reads
+		{others.cert, others.key, keys.ca, "Exporting failed"}, // it may not learn the reason, because it writes before it reads
 		{keys.cert, keys.key, others.ca, "x509: certificate signed by unknown authority"},
 	} {
 		agent := start(t, "agent.yaml", map[string]string{
 			"COREHOUR_GATEWAY": gateway.grpc, "COREHOUR_TLS_CERT": a.cert, "COREHOUR_TLS_KEY": a.key, "COREHOUR_TLS_CA": a.ca,
 		})
 		if err := post("http://"+agent.http+"/v1/traces", batchOf("shop", 1)); err != nil {
-			t.Fatal(err) // it keeps what it cannot forward
+			t.Fatal(err) // it keeps data that it cannot forward
 		}
 		eventually(t, "the agent says "+a.said, func() error {
 			if !strings.Contains(agent.log.String(), a.said) {
@@ -108,7 +108,7 @@ func TestAgentAndGatewayKnowEachOther(t *testing.T) {
 	}
 }
 
-// refusal returns what a server says to a client that waits for it.
+// refusal returns the server's answer to a client that waits for it.
 func refusal(t *testing.T, address string, config *tls.Config) error {
 	t.Helper()
 	config.NextProtos = []string{"h2"}
@@ -129,7 +129,7 @@ type keys struct {
 	pool          *x509.CertPool
 }
 
-// show returns the certificate whatever authorities the server asks for, as an attacker would.
+// show presents the certificate for any requested authority, as an attacker would.
 func (k keys) show(t *testing.T) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
@@ -139,7 +139,7 @@ func (k keys) show(t *testing.T) func(*tls.CertificateRequestInfo) (*tls.Certifi
 	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 }
 
-// makeKeys makes an authority and one certificate for both ends of the loopback.
+// makeKeys creates an authority and one certificate for both ends of the loopback.
 func makeKeys(t *testing.T) keys {
 	t.Helper()
 	dir := t.TempDir()

@@ -37,8 +37,7 @@ var required = map[string]map[string]string{
 	},
 }
 
-// TestFilesAreValid lets the distribution itself judge every key of every file,
-// with nothing set but what must be.
+// TestFilesAreValid lets the distribution check every key of every file, with only required variables set.
 func TestFilesAreValid(t *testing.T) {
 	for name := range files {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +62,7 @@ func TestTheDefaultIsShort(t *testing.T) {
 	}
 }
 
-// TestBigQueryOverTheDefault: a second file can add what goes to BigQuery, and can't take
-// the first one's path out.
+// TestBigQueryOverTheDefault: a second file can add BigQuery, and cannot remove the first one's path.
 func TestBigQueryOverTheDefault(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.yaml")
@@ -78,8 +76,8 @@ func TestBigQueryOverTheDefault(t *testing.T) {
 	}
 }
 
-// TestWhatMustBeSetIsAskedFor: without one of its variables, or with an empty one, no file is
-// valid and none starts. The error names the variable.
+// TestWhatMustBeSetIsAskedFor: with one of its variables unset or empty, no file is valid and no collector
+// starts. The error names the variable.
 func TestWhatMustBeSetIsAskedFor(t *testing.T) {
 	for name, variables := range required {
 		for missing := range variables {
@@ -89,7 +87,7 @@ func TestWhatMustBeSetIsAskedFor(t *testing.T) {
 			empty[missing] = ""
 			for what, given := range map[string]map[string]string{"not set": others, "empty": empty} {
 				for _, verb := range []string{"validate", ""} {
-					ctx, cancel := context.WithTimeout(t.Context(), patience) // of one that starts
+					ctx, cancel := context.WithTimeout(t.Context(), patience) // for a collector that starts
 					out, err := command(t, ctx, t.TempDir(), name, given, strings.Fields(verb)...).CombinedOutput()
 					cancel()
 					var status *exec.ExitError
@@ -102,8 +100,7 @@ func TestWhatMustBeSetIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestMisspeltKeyIsRefused: the test above would be worth nothing if unknown keys
-// passed.
+// TestMisspeltKeyIsRefused proves that the test of valid files fails for unknown keys.
 func TestMisspeltKeyIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "wrong.yaml")
@@ -117,8 +114,8 @@ func TestMisspeltKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestDefaultStartsAlone starts the default in an empty directory, with no file
-// next to it and the price of the example in its head, stores a call and ends.
+// TestDefaultStartsAlone starts the default in an empty directory, without other files and with the price of
+// its example, stores a call and ends.
 func TestDefaultStartsAlone(t *testing.T) {
 	c := start(t, "collector.yaml", nil, "--set=processors.cost_attribution.prices.default.usd_per_core_hour=0.05")
 	if err := post("http://"+c.http+"/v1/traces", callOf("shop", "shop/cart.(*Cart).Total")); err != nil {
@@ -145,8 +142,8 @@ func TestDefaultStartsAlone(t *testing.T) {
 	}
 }
 
-// TestShadowIsInDollars proves that the sampler knows prices, though they are stamped behind
-// it: what a tier in shadow costs is more than nothing.
+// TestShadowIsInDollars proves that the sampler knows prices, although they are stamped after it: the cost of a
+// tier in shadow is above 0.
 func TestShadowIsInDollars(t *testing.T) {
 	prices := filepath.Join(t.TempDir(), "prices.yaml")
 	if err := os.WriteFile(prices, []byte("default: {usd_per_core_hour: 0.05}\n"), 0o600); err != nil {
@@ -216,8 +213,8 @@ func example(t *testing.T, page string) (path string) {
 	return path
 }
 
-// TestJaegerClientIsAnswered: a sampler of Jaeger's protocol gets from the default
-// configuration over gRPC what it gets over HTTP.
+// TestJaegerClientIsAnswered: with the default configuration a Jaeger sampler gets the same answer over gRPC
+// and HTTP.
 func TestJaegerClientIsAnswered(t *testing.T) {
 	c := start(t, "collector.yaml", nil)
 	conn, err := grpc.NewClient(c.jaeger, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -249,8 +246,7 @@ func TestJaegerClientIsAnswered(t *testing.T) {
 	}
 }
 
-// TestFrontPageShowsAValidConfiguration checks the ten lines of the README at the
-// root, from where they are to be run.
+// TestFrontPageShowsAValidConfiguration checks the ten lines of the README at the root, from its directory.
 func TestFrontPageShowsAValidConfiguration(t *testing.T) {
 	cmd := command(t, t.Context(), "..", example(t, filepath.Join("..", "README.md")), nil, "validate")
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {

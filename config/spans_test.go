@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// request is an OTLP request in JSON, as any SDK may send it.
+// request is an OTLP request in JSON, in the form of any SDK.
 func request(service, scope string, spans ...string) string {
 	return fmt.Sprintf(`{"resourceSpans":[{"resource":{"attributes":[%s,%s,%s]},"scopeSpans":[{"scope":{%s},"spans":[%s]}]}]}`,
 		text("service.name", service), text("service.instance.id", "one"), text("process.creation.time", "2026-01-02T03:04:05Z"),
@@ -36,8 +36,8 @@ func callOf(service, function string) string {
 	return request(service, `"name":"test"`, span(1, "Total", text("code.function.name", function)))
 }
 
-// batchOf is a request as the corehour SDK sends it: counts of a method, a
-// measured call with invented ids, one with those of a trace, and the process.
+// batchOf is a request in the form of the corehour SDK: counts of a method, a measured call with generated
+// ids, one with the ids of a trace, and the process.
 func batchOf(service string, seq int) string {
 	scope := fmt.Sprintf(`"name":"github.com/corehour/corehour/sdk","attributes":[%s,%s]`,
 		number("corehour.batch.seq", seq), number("corehour.calls.total", 7*seq))

@@ -14,7 +14,7 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // exporters compress
 )
 
-// backend is another OTLP backend: it keeps the names of spans and says yes.
+// backend is another OTLP backend: it records the names of spans and accepts them.
 type backend struct {
 	ptraceotlp.UnimplementedGRPCServer
 	mu    sync.Mutex
@@ -40,8 +40,8 @@ func (b *backend) names() []string {
 	return slices.Sorted(slices.Values(b.spans))
 }
 
-// TestTeeCopiesTracesOnly sends what our SDK sends and an ordinary span through
-// tee.yaml: the other backend gets the spans of traces, the warehouse all.
+// TestTeeCopiesTracesOnly sends spans of our SDK and an ordinary span through tee.yaml: the other backend gets
+// the spans of traces, the warehouse gets all.
 func TestTeeCopiesTracesOnly(t *testing.T) {
 	other := &backend{}
 	server := grpc.NewServer()

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestTokens: every port asks for a token of the file as it is now, and no log has any token.
+// TestTokens: every port requires a token of the current file, and no log contains a token.
 func TestTokens(t *testing.T) {
 	keys := makeKeys(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -58,7 +58,7 @@ func TestTokens(t *testing.T) {
 		refuses(wrong)
 	}
 
-	// Another file takes the name, as a mounted Secret does.
+	// Another file is renamed over it, as for a mounted Secret.
 	write(t, tokens+".new", "t0ken-of-cart\nt0ken-of-bill\n")
 	if err := os.Rename(tokens+".new", tokens); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestTokens(t *testing.T) {
 	accepts("t0ken-of-cart")
 	refuses("Bearer t0ken-of-shop")
 
-	// The file is written to, twice: it is watched still.
+	// The file is written to, twice: it is still watched.
 	write(t, tokens, "t0ken-of-shop\n")
 	accepts("t0ken-of-shop")
 	refuses("Bearer t0ken-of-bill")
@@ -103,8 +103,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensMustBeThere: without a file of tokens, or without a token in it, the collector
-// does not start, and says which file it is.
+// TestTokensMustBeThere: without a file of tokens, or without a token in it, the collector does not start, and
+// the error names the file.
 func TestTokensMustBeThere(t *testing.T) {
 	keys := makeKeys(t)
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func TestTokensMustBeThere(t *testing.T) {
 	for file, want := range map[string]string{"empty": "is empty", "missing": "failed to read credentials file"} {
 		path := filepath.Join(dir, file)
 		ports := freePorts(t, 6)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*patience) // of one that starts
+		ctx, cancel := context.WithTimeout(t.Context(), 2*patience) // for a collector that starts
 		defer cancel()
 		out, err := command(t, ctx, t.TempDir(), "tokens.yaml", map[string]string{
 			"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TOKENS": path,
@@ -126,8 +126,8 @@ func TestTokensMustBeThere(t *testing.T) {
 	}
 }
 
-// TestStrangersTakeNoMemory: over gRPC, too, who sends is asked before a request is decoded.
-// This one would be refused as too large.
+// TestStrangersTakeNoMemory: over gRPC, too, the sender is authenticated before a request is decoded. This one
+// would be refused as too large.
 func TestStrangersTakeNoMemory(t *testing.T) {
 	keys := makeKeys(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -150,8 +150,7 @@ func TestStrangersTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestTokensIsTheGateway keeps the two from drifting apart: but for who is asked for what,
-// tokens.yaml is gateway.yaml.
+// TestTokensIsTheGateway keeps the two files equal: apart from authentication, tokens.yaml is gateway.yaml.
 func TestTokensIsTheGateway(t *testing.T) {
 	parsed := func(text string) map[string]any {
 		var all map[string]any

@@ -20,8 +20,7 @@ var files = map[string]string{
 
 var reference = regexp.MustCompile(`\$\{(env|required):([A-Z0-9_]+)(:-([^}]*))?\}`)
 
-// TestVariablesAreDocumented compares what a file reads from the environment with
-// the list at its top.
+// TestVariablesAreDocumented compares the environment variables of a file with the list in its head.
 func TestVariablesAreDocumented(t *testing.T) {
 	common := headOf(Collector)
 	for name, text := range files {
@@ -56,8 +55,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestDefaultsAgree keeps one variable from having two defaults, but for those
-// that a head explains.
+// TestDefaultsAgree checks that a variable has one default, except where a head explains another.
 func TestDefaultsAgree(t *testing.T) {
 	explained := []string{
 		"COREHOUR_GRPC_ENDPOINT", "COREHOUR_HTTP_ENDPOINT", "COREHOUR_RATES_ADDRESS", "COREHOUR_JAEGER_ADDRESS", // a gateway listens on every address
@@ -95,7 +93,7 @@ func lineAbout(head, variable string) string {
 	return ""
 }
 
-// paragraphAbout is the line about a variable and those that go on from it.
+// paragraphAbout returns the line about a variable and its continuation lines.
 func paragraphAbout(head, variable string) string {
 	_, rest, ok := strings.Cut(head, "#   "+variable+" ")
 	if !ok {

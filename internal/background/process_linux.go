@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel end the process if this one is killed.
+// dieWithParent lets the kernel end the process if this one is killed.
 func dieWithParent(cmd *exec.Cmd) {
-	// A group of its own keeps the terminal's Ctrl-C from it: the command stops its
-	// parts in order, so that nothing is lost.
+	// In a group of its own it does not get the terminal's Ctrl-C: the command stops its parts in
+	// order, so that nothing is lost.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// conclude asks the command what was found and holds it against the truth.
+// conclude reads the command's findings and compares them with the truth.
 func (r *run) conclude(ctx context.Context) error {
 	warehouse := []string{"--warehouse", r.path("warehouse")}
 	command := func(args ...string) ([]byte, error) {
@@ -63,7 +63,7 @@ Where to look next:
 	return nil
 }
 
-// fromHere is the shortest way to say where a file is.
+// fromHere returns the shortest path of a file, absolute or relative to the working directory.
 func fromHere(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -76,12 +76,12 @@ func fromHere(path string) string {
 	return relative
 }
 
-// planted is what the shop measured of the change itself.
+// planted is the change as the shop measured it.
 type planted struct {
 	ChangePercent float64 `json:"change_percent"`
 }
 
-// judge holds the alerts against what was planted.
+// judge compares the alerts with the planted change.
 func (r *run) judge() error {
 	alerts, err := readAlerts(r.path("alerts.jsonl"))
 	if err != nil {
@@ -146,11 +146,11 @@ func (a alert) interval99() (low, high float64, err error) {
 	return end(a.Interval[0]), end(a.Interval[1]), nil
 }
 
-// ledger is what the shop counted itself next to what is stored.
+// ledger compares the shop's own counts with the stored ones.
 type ledger struct {
 	Balanced bool            `json:"balanced"`
 	Services []serviceCalls  `json:"services"`
-	Check    json.RawMessage `json:"check"` // the command's own ledger, losses by name
+	Check    json.RawMessage `json:"check"` // output of corehour check, with losses by name
 }
 
 type serviceCalls struct {

@@ -1,10 +1,9 @@
-// Package demo tells corehour's story with the real parts: a collector, a shop
-// in two releases, the job. It starts them as processes of their own, watches
-// the job find the bad release, and holds what was found against what the shop
-// itself counted and measured.
+// Package demo runs a complete example with the real parts: a collector, a shop in two releases, and the
+// job. It starts them as separate processes, waits until the job finds the bad release, and compares the
+// findings with the shop's own counts and measurements.
 //
-// It leaves files in one directory and no process behind. It decides nothing
-// itself: the alert, the costs and the ledger are the command's own output.
+// It leaves files in one directory and no process. It decides nothing itself: the alert, the costs and the
+// accounting check are the command's own output.
 package demo
 
 import (
@@ -23,21 +22,21 @@ import (
 	"github.com/corehour/corehour/internal/background"
 )
 
-// Settings say where the demo finds its parts and what it may use.
+// Settings are the paths and resources of the demo.
 type Settings struct {
-	Dir       string // where its files go; what an earlier run left there is removed
+	Dir       string // directory of its files; files of an earlier run are removed
 	Binaries  string // directory of corehour, corehour-collector and corehour-shop
 	Out       io.Writer
-	HTTP      string // addresses the collector listens on
+	HTTP      string // listen addresses of the collector
 	GRPC      string
 	Rates     string
 	Health    string
 	Metrics   string
 	Rate      float64       // requests per second of each shop instance
-	Before    time.Duration // how long release 1.0 serves alone
-	After     time.Duration // how long both releases serve until the job must have found it
+	Before    time.Duration // time with release 1.0 alone
+	After     time.Duration // time with both releases, in which the job must find the change
 	Threshold float64       // percent, for the job
-	Patience  time.Duration // how long a part may take to stop before it is killed
+	Patience  time.Duration // time after which a part that does not stop is killed
 }
 
 const (
@@ -45,25 +44,24 @@ const (
 	shopMethod               = "shop/cart.Cart.Total"
 	baseVersion, headVersion = "1.0", "1.1"
 	instances                = 3               // of each release
-	lookEvery                = 2 * time.Second // the job evaluates
-	countsEvery              = 5 * time.Second // a shop reports its calls
-	// A service that runs for minutes is given 10 minutes to warm up and buckets of
-	// 5 minutes.
+	lookEvery                = 2 * time.Second // interval of the job's evaluations
+	countsEvery              = 5 * time.Second // interval of a shop's counts
+	// For a service that runs for minutes, the default warm-up is 10 minutes and time buckets are 5
+	// minutes.
 	warmUp = "3s"
 	bucket = "5s"
-	settle = 10 * time.Second // after an alert, for false ones to show
+	settle = 10 * time.Second // after an alert, in which false ones would appear
 )
 
-// run is one telling of the story.
+// run is one run of the demo.
 type run struct {
 	Settings
 	begin     time.Time
 	processes []*background.Process
 }
 
-// Run tells the story. It fails if the job does not name the method that became
-// slower, names one that did not, its 99% interval misses the true change, or the ledger
-// does not balance.
+// Run runs the demo. It fails if the job does not name the method that became slower, names another one, its
+// 99% interval misses the true change, or the accounts do not balance.
 func Run(ctx context.Context, s Settings) (err error) {
 	r := &run{Settings: s, begin: time.Now()}
 	if err := r.prepare(); err != nil {
@@ -97,7 +95,7 @@ func (r *run) path(parts ...string) string {
 	return filepath.Join(append([]string{r.Dir}, parts...)...)
 }
 
-// prepare checks everything that can be wrong before anything is started.
+// prepare checks everything that can be wrong before it starts anything.
 func (r *run) prepare() error {
 	var faults []error
 	for _, name := range []string{"corehour", "corehour-collector", "corehour-shop"} {
@@ -124,11 +122,11 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// marker is the file by which a demo knows a directory as its own.
+// marker is the file that identifies a directory of the demo.
 const marker = ".corehour-demo"
 
-// claim makes the directory the demo's own. One that holds something and no marker is
-// somebody else's: nothing in it may be replaced.
+// claim takes the directory for the demo. A non-empty directory without the marker belongs to somebody else:
+// the demo refuses to replace its files.
 func (r *run) claim() error {
 	entries, err := os.ReadDir(r.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,8 +154,7 @@ func (r *run) startCollector(ctx context.Context) (*background.Process, error) {
 	return r.started(collector, err)
 }
 
-// rollOut serves with release 1.0, adds as many instances of release 1.1, and waits for
-// the job to find what is wrong with it.
+// rollOut serves with release 1.0, adds as many instances of release 1.1, and waits for the job's alert.
 func (r *run) rollOut(ctx context.Context) ([]*background.Process, error) {
 	if err := r.plant(ctx); err != nil {
 		return nil, err
@@ -210,8 +207,7 @@ func (r *run) startShop(instance, release string) (*background.Process, error) {
 	}, r.binary("corehour-shop"), "--release", release, "--rate", fmt.Sprint(r.Rate), "--truth", r.path("truth", instance+".json"))
 }
 
-// plant writes down what the new release really costs, measured by the shop
-// itself, without corehour.
+// plant records the true cost of the new release, measured by the shop itself without corehour.
 func (r *run) plant(ctx context.Context) error {
 	out, err := r.output(ctx, r.binary("corehour-shop"), "--calibrate")
 	if err != nil {
@@ -220,8 +216,8 @@ func (r *run) plant(ctx context.Context) error {
 	return os.WriteFile(r.path("truth.json"), out, 0o644)
 }
 
-// awaitAlert announces the job's first alert as soon as it is written, then waits for some
-// evaluations more, in which false ones would show.
+// awaitAlert prints the job's first alert as soon as it is written, then waits for further evaluations, in
+// which false ones would appear.
 func (r *run) awaitAlert(ctx context.Context, alive ...*background.Process) error {
 	begin := time.Now()
 	for time.Since(begin) < r.After {
@@ -263,7 +259,7 @@ func (r *run) wait(ctx context.Context, d time.Duration, alive ...*background.Pr
 	}
 }
 
-// alert is what the demo reads of the job's alerts.
+// alert holds the fields of the job's alerts that the demo reads.
 type alert struct {
 	Service       string  `json:"service"`
 	Class         string  `json:"class"`
@@ -279,7 +275,7 @@ type alert struct {
 	RaisedAt      time.Time  `json:"raised_at"`
 }
 
-// late says how long after it could have been known the alert was raised.
+// late returns the delay of the alert after the earliest possible time.
 func (a alert) late() string {
 	if a.KnowableSince == nil {
 		return ""

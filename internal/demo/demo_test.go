@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/background"
 )
 
-// workshop is a run that can start processes without the rest of the story.
+// workshop is a run that starts processes without the rest of the demo.
 func workshop(t *testing.T) *run {
 	t.Helper()
 	r := &run{Settings: Settings{Dir: t.TempDir(), Out: &strings.Builder{}, Patience: 300 * time.Millisecond}, begin: time.Now()}
@@ -123,7 +123,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// An alert is announced when it is written, whatever the demo waits for.
+// An alert is printed as soon as it is written, whatever the demo waits for.
 func TestAlertIsAnnouncedAtOnce(t *testing.T) {
 	r := workshop(t)
 	r.After = time.Minute

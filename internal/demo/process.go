@@ -15,7 +15,7 @@ func (r *run) start(name string, env []string, binary string, args ...string) (*
 	return r.started(background.Start(name, r.path("logs", name+".log"), env, binary, args...))
 }
 
-// started notes a process to be stopped at the end.
+// started records a process to be stopped at the end.
 func (r *run) started(p *background.Process, err error) (*background.Process, error) {
 	if err == nil {
 		r.processes = append(r.processes, p)
@@ -51,7 +51,7 @@ func (r *run) output(ctx context.Context, binary string, args ...string) ([]byte
 	return out, nil
 }
 
-// freePort says who has to give way when an address can't be listened on.
+// freePort returns an error that names the settings to change if an address is in use.
 func freePort(flag, address string) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Environment returns the environment of the program: env, and what points SDKs at the private
-// collector. It is the whole contract between `corehour exec` and an SDK, whether code of the
-// program starts it or instrumentation at build time does:
+// Environment returns the environment of the program: env, plus the variables that point SDKs at the private
+// collector. They are the whole contract between `corehour exec` and an SDK, whether the program starts it or
+// instrumentation at build time does:
 //
 //	COREHOUR_ENDPOINTS                  the collector; in our SDK it wins over OTEL_EXPORTER_OTLP_*
 //	COREHOUR_SAMPLE                     share of calls timed; CPU is timed with it, see COREHOUR_CPU
@@ -17,8 +17,8 @@ import (
 //	OTEL_EXPORTER_OTLP_TRACES_PROTOCOL  http/protobuf
 //	OTEL_SERVICE_NAME                   base name of the program, unless env names the service
 //
-// Of the user's settings those go that switch SDKs off, send spans elsewhere, or ask another
-// collector for rates. All others stay: attributes, the method file, where metrics and logs go.
+// It removes the user's settings that switch SDKs off, send spans elsewhere, or poll another collector for
+// rates. All others stay: attributes, the method file, and destinations of metrics and logs.
 func Environment(env []string, program, endpoint string, rate float64) []string {
 	named := false
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {

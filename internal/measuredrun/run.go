@@ -1,8 +1,8 @@
-// Package measuredrun runs a program with a collector of its own and a warehouse that is deleted
-// afterwards: what is behind `corehour exec`.
+// Package measuredrun implements `corehour exec`: it runs a program with its own collector and a temporary
+// warehouse.
 //
-// The program is never hindered: once it has started, nothing that happens to the collector
-// changes its output, its signals or its exit code. The package does not read the warehouse.
+// The program is never affected: once it has started, no fault of the collector changes its output, signals or
+// exit code. The package does not read the warehouse.
 package measuredrun
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/corehour/corehour/internal/background"
 )
 
-// Settings say what is run and how it is measured.
+// Settings select the program and how it is measured.
 type Settings struct {
 	Program   []string // with its arguments
 	Collector string   // path of the binary
@@ -31,19 +31,19 @@ type Settings struct {
 	Rate      float64  // share of calls timed
 }
 
-// Outcome is what became of the program. The collector has stopped: all that it received is stored.
+// Outcome is the outcome of the program. The collector has stopped, with all received data stored.
 type Outcome struct {
 	ExitCode  int // 128 + the signal that ended it
 	Began     time.Time
 	Took      time.Duration
 	Warehouse string
-	Fault     error // of the collector: something is missing
+	Fault     error // fault of the collector: data is missing
 
 	dir     string
 	signals chan os.Signal
 }
 
-// Exit codes of shells and env for a program that cannot be started.
+// Exit codes for a program that cannot be started, as in shells and env.
 const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
@@ -70,11 +70,11 @@ func notStarted(program string, err error) *NotStarted {
 	return &NotStarted{exitNotExecutable, fmt.Errorf("%s cannot be executed: %w", program, err)}
 }
 
-// stopPatience is how long the collector may write what it holds.
+// stopPatience bounds the time for the collector to write its data.
 const stopPatience = time.Minute
 
-// Run runs the program with this process's input and output, and passes signals on to it. An error
-// means that it was not started. Close the outcome: until then signals do not end this process.
+// Run runs the program with this process's input and output, and forwards signals to it. An error means that
+// it was not started. Close the outcome: until then signals do not end this process.
 func Run(ctx context.Context, s Settings) (_ *Outcome, err error) {
 	path, err := exec.LookPath(s.Program[0])
 	if err != nil {
@@ -104,7 +104,7 @@ func Run(ctx context.Context, s Settings) (_ *Outcome, err error) {
 	}
 	ended := make(chan struct{})
 	go forwardSignals(o.signals, program, ended)
-	_ = program.Wait() // its state says more
+	_ = program.Wait() // the process state has more detail
 	close(ended)
 	o.ExitCode, o.Took = exitCodeOf(program.ProcessState), time.Since(o.Began)
 	if o.Fault = collector.Ended(); o.Fault == nil {
@@ -113,14 +113,14 @@ func Run(ctx context.Context, s Settings) (_ *Outcome, err error) {
 	return o, nil
 }
 
-// startCollector starts the collector on free ports. One may be taken before it listens there.
+// startCollector starts the collector on free ports, and tries again if one is taken meanwhile.
 func (o *Outcome) startCollector(ctx context.Context, binary string) (p *background.Process, endpoint string, err error) {
 	for range 3 {
 		var addresses [2]string
 		if addresses, err = freeAddresses(); err != nil {
 			return nil, "", err
 		}
-		const anyPort = "127.0.0.1:0" // nobody asks there
+		const anyPort = "127.0.0.1:0" // unused by the program
 		p, err = background.Collector{
 			Binary: binary, Dir: o.dir, Log: filepath.Join(o.dir, "collector.log"), LogLevel: "warn", Warehouse: o.Warehouse,
 			HTTP: addresses[0], Health: addresses[1], GRPC: anyPort, Rates: anyPort, Metrics: anyPort,
@@ -144,7 +144,7 @@ func freeAddresses() (addresses [2]string, err error) {
 	return addresses, nil
 }
 
-// Close deletes what is not to be kept.
+// Close deletes temporary files.
 func (o *Outcome) Close() error {
 	signal.Stop(o.signals)
 	return os.RemoveAll(o.dir)

@@ -36,7 +36,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A program that cannot be started has the exit code that shells have for it, and nothing is started.
+// A program that cannot be started has a shell's exit code for that, and nothing is started.
 func TestProgramsThatCannotBeStarted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	plain := filepath.Join(t.TempDir(), "plain")

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// catchSignals keeps what would end this process from it, SIGPIPE of a table that nobody reads, too.
-// Signals that are ignored, as SIGHUP below nohup, stay so, for the program too.
+// catchSignals keeps signals from ending this process, including SIGPIPE of a table that nobody reads.
+// Ignored signals, such as SIGHUP below nohup, stay ignored, for the program too.
 func catchSignals() chan os.Signal {
 	caught := make(chan os.Signal, 8)
 	passed := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE}, signal.Ignored)
@@ -17,8 +17,8 @@ func catchSignals() chan os.Signal {
 	return caught
 }
 
-// forwardSignals passes signals on until the program has ended. What is typed in a terminal its
-// foreground processes get all, the program too: a second Ctrl-C would cut its shutdown short.
+// forwardSignals forwards signals until the program has ended. Terminal signals reach all foreground
+// processes, including the program, so they are not forwarded: a second Ctrl-C would cut its shutdown short.
 func forwardSignals(caught <-chan os.Signal, cmd *exec.Cmd, ended <-chan struct{}) {
 	for {
 		select {
@@ -32,7 +32,7 @@ func forwardSignals(caught <-chan os.Signal, cmd *exec.Cmd, ended <-chan struct{
 	}
 }
 
-// exitCodeOf returns the exit code that a shell has for an ended program.
+// exitCodeOf returns the exit code of an ended program, as a shell would.
 func exitCodeOf(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground reports whether a terminal sends what is typed to the processes of this group.
+// inForeground reports whether this process group receives signals from the terminal.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {

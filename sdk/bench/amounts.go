@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// memory measures what methods that are seldom called hold.
+// memory measures the memory of methods that are seldom called.
 func memory(report *figures.Run) {
 	const methods = 10_000
 	all := make([]*corehour.Method, methods)
@@ -33,7 +33,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// allocations counts those of every path together: each must be 0.
+// allocations adds up the allocations of every path: each must be 0.
 func allocations(report *figures.Run) {
 	total := 0.0
 	for _, f := range []func(int) int{disabled, disabledDefer, skipped, skippedDefer, wall, wallCaller, cpu, cpuCaller, aggregate, tailed} {
@@ -43,7 +43,7 @@ func allocations(report *figures.Run) {
 	report.Add("allocations per call, all paths", total, "", figures.Lower, figures.Goal(0))
 }
 
-// counts compares the calls counted with those made, while GOMAXPROCS changes.
+// counts compares counted calls with actual ones, while GOMAXPROCS changes.
 func counts(report *figures.Run) {
 	const goroutines, each = 8, 500_000
 	before := skippedMethod.Calls()

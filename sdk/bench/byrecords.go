@@ -8,10 +8,10 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// byRecords measures what a request costs by how many of its calls were timed. Requests
-// with and without a record and those of a service whose probes are off lie within
-// milliseconds of each other, and each has a time of its own: the medians tell the cost
-// of one record to half a microsecond on a machine so busy that throughputs tell nothing.
+// byRecords measures the cost of a request by the number of its timed calls. Requests with a record,
+// without one, and of a service with its probes off run within milliseconds of each other, and each is timed
+// alone. Their medians give the cost of one record within half a microsecond, even on a machine that is too
+// busy to compare throughputs.
 func byRecords(report *figures.Run, who string, slices int) {
 	var off, counted, one []float64
 	for range slices {
@@ -34,7 +34,7 @@ func byRecords(report *figures.Run, who string, slices int) {
 	more(report, who+": a request with one record, more than that", one, counted)
 }
 
-// more reports by how much the median of some times is above that of others.
+// more reports the difference between the medians of two sets of times.
 func more(report *figures.Run, what string, these, others []float64) {
 	if len(these) == 0 || len(others) == 0 {
 		return // by chance, in a short run
@@ -45,14 +45,14 @@ func more(report *figures.Run, what string, these, others []float64) {
 	report.Add(what+", 95% interval +-", math.Hypot(within, alsoWithin), "us", figures.Lower, nil)
 }
 
-// request returns how many us one takes.
+// request returns the time of one request in us.
 func request(s *service) float64 {
 	begin := time.Now()
 	s.serve()
 	return float64(time.Since(begin)) / 1e3
 }
 
-// timedCalls returns how many calls were timed since Start.
+// timedCalls returns the number of timed calls since Start.
 func timedCalls() int64 {
 	s := corehour.Stats()
 	return s.Recorded + s.Dropped

@@ -20,8 +20,8 @@ func processCPU() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// sevenClocks returns the readings of a call whose wall and CPU time are taken: the wall clock
-// is read three times more at first, so that all is in the caches when it counts.
+// sevenClocks returns the readings of a call with wall and CPU time. The first three wall readings only bring
+// the code into the caches.
 //
 //go:noinline
 func sevenClocks(x int) int {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// state is how a collector treats its senders.
+// state is the behaviour of a collector.
 type state string
 
 const (
@@ -25,14 +25,14 @@ const (
 	garbage    state = "answering garbage"
 	hangingUp  state = "closing connections"
 	badRates   state = "serving hostile rates"
-	// clockSteps is no state of the collector, which is healthy, but of the clock on
-	// the wall, which is set forth and back all the while.
+	// clockSteps has a healthy collector, and a wall clock that is set forward and back all the
+	// time.
 	clockSteps state = "healthy while the clock is set"
 )
 
 var states = []state{healthy, absent, blackHoled, slow, busy, failing, garbage, hangingUp, badRates, clockSteps}
 
-// collector is one in a state; requests counts those that reached it.
+// collector is a collector in a given state; requests counts the requests that reached it.
 type collector struct {
 	url      string
 	requests atomic.Int64
@@ -77,11 +77,11 @@ func newCollector(is state) *collector {
 	return c
 }
 
-// hugeAnswer is more than the SDK reads of rates.
+// hugeAnswer is larger than the SDK's limit for rates.
 var hugeAnswer = make([]byte, 17<<20)
 
-// hostileRates answers with what no collector should: rates that flap, text that
-// breaks off, more than is worth reading.
+// hostileRates answers with invalid rates: rates that change all the time, truncated text, and more data
+// than the limit.
 func hostileRates(w io.Writer, n int64) {
 	switch n % 4 {
 	case 0:

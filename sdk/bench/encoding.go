@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// discard is a transport that takes a request's bytes and says yes: what is left of
-// an export is the taking and the encoding.
+// discard is a transport that reads a request and accepts it. Then an export consists of dequeuing and
+// encoding only.
 type discard struct{}
 
 func (discard) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// sink is a collector that reads and forgets. Its own CPU is in both figures.
+// sink is a collector that reads and discards. Its own CPU is part of both figures.
 type sink struct {
 	*httptest.Server
 	bytes atomic.Int64
@@ -69,7 +69,7 @@ func export(report *figures.Run, s *sink, spans int) error {
 
 func exportOurs(s *sink, probed func(int) int, spans int) (us, bytes float64, err error) {
 	deadline := time.Now().Add(patience)
-	for corehour.Stats().QueueLength > 0 { // what the paths left, at the next flush
+	for corehour.Stats().QueueLength > 0 { // waits for the next flush
 		if time.Now().After(deadline) {
 			return 0, 0, errors.New("the queue does not become empty")
 		}

@@ -16,9 +16,8 @@ const (
 	requestsInSlice = 12
 )
 
-// harmless measures what a service loses by its probes while its collector is in any
-// state. Short slices with the probes on and off take turns, so that what disturbs
-// the machine disturbs both.
+// harmless measures the loss of a service by its probes while its collector is in any state. Short slices
+// with the probes on and off alternate, so that disturbances of the machine affect both.
 func harmless(pairs int) (*figures.Run, error) {
 	report := figures.New("sdk-harmless")
 	fit()
@@ -31,8 +30,8 @@ func harmless(pairs int) (*figures.Run, error) {
 	return report, nil
 }
 
-// compare one service with the one whose probes are off. CPU in addition to theirs is the
-// runtime's, and where there is one the sender's and the collector's.
+// compare compares a service with one whose probes are off. Additional CPU belongs to the runtime, the
+// sender and the collector.
 func compare(report *figures.Run, who, what string, with *service, pairs int, goal *float64) {
 	runtime.LockOSThread()
 	service, process := threadCPU(), processCPU()
@@ -54,15 +53,15 @@ func harm(report *figures.Run, is state, pairs int) error {
 		options = append(options, corehour.WithRates(c.url))
 	}
 	if is == clockSteps {
-		options = append(options, corehour.WithInterval(time.Second)) // whose end asks for the time
+		options = append(options, corehour.WithInterval(time.Second)) // an interval's end reads the time
 		defer stepClock()()
 	}
 	shutdown, err := corehour.Start(context.Background(), options...)
 	if err != nil {
 		return err
 	}
-	// More than the queue holds: what a collector that fails leaves behind after a
-	// while is there from the start.
+	// More than the queue holds, so that the state behind a failing collector exists from the
+	// start.
 	loop(wallCaller)(2 * 8192)
 	time.Sleep(10 * time.Millisecond) // the sender has begun
 
@@ -83,8 +82,8 @@ func harm(report *figures.Run, is state, pairs int) error {
 	return nil
 }
 
-// stepClock sets the clock on the wall an hour and a half forth, and back again, as
-// the SDK reads it: to set the machine's own needs rights over everybody on it.
+// stepClock moves the SDK's wall clock an hour and a half forward and back. Setting the clock of the machine
+// needs privileges and would affect every other program.
 func stepClock() (stop func()) {
 	const step, every = 90 * time.Minute, 50 * time.Millisecond
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -123,8 +122,8 @@ func fit() {
 	stepsPerCall = max(1, int(float64(stepsPerCall)*float64(requestTime)/float64(fastest)))
 }
 
-// ratios of the throughput of a to that of b, in the order a b b a: what becomes
-// faster or slower all the while is in neither's favour.
+// ratios returns ratios of the throughput of a to b, in the order a b b a, so that a steady drift favours
+// neither.
 func ratios(a, b *service, pairs int) []float64 {
 	found := make([]float64, pairs)
 	for i := range found {
@@ -134,7 +133,7 @@ func ratios(a, b *service, pairs int) []float64 {
 	return found
 }
 
-// slice returns how long a few requests take.
+// slice returns the time of a few requests.
 func slice(s *service) float64 {
 	begin := time.Now()
 	for range requestsInSlice {

@@ -24,7 +24,7 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// oneStartFlag is what the program starts itself with.
+// oneStartFlag is the flag with which the program starts itself.
 const oneStartFlag = "--one-start"
 
 type options struct {

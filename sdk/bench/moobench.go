@@ -11,10 +11,9 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// The MooBench part follows the benchmark of Kieker: a method that calls itself ten
-// times over and does nothing else. What differs between two starts of a process
-// (where its memory lies, what its neighbours do) is larger than what differs within
-// one, so every start gives one value per variant, and intervals are over starts.
+// The MooBench part follows the benchmark of Kieker: a method that calls itself ten times and does nothing
+// else. Two starts of a process (memory layout, neighbours) differ by more than the runs within one, so every
+// start gives one value per variant, and intervals are computed over starts.
 //
 //	naive           wall, CPU and caller of every call, queued one by one
 //	reduced record  the wall alone

@@ -21,7 +21,7 @@ type path struct {
 	ns    []float64     // per call, by batch
 }
 
-// sinkhole keeps what is called from being left out; two goroutines may loop.
+// sinkhole keeps results in use, so that the compiler cannot remove the calls.
 var sinkhole atomic.Int64
 
 func loop(f func(int) int) func(int) {
@@ -34,7 +34,7 @@ func loop(f func(int) int) func(int) {
 	}
 }
 
-// noticed is longer than it takes the SDK to notice that a method is busy.
+// noticed is longer than the SDK's delay in detecting a busy method.
 const noticed = 2500 * time.Millisecond
 
 func warmUp(lasting time.Duration) {
@@ -66,10 +66,10 @@ func settled() {
 	}
 }
 
-// toSend returns how many records have left the queue and are neither sent nor given up.
-// What is refused, and what makes room while a request lasts, is added up instead.
+// toSend returns the number of records that have left the queue and are neither sent nor given up. Refused
+// records, and those removed for headroom, are aggregated instead.
 func toSend(s *corehour.Snapshot) int64 {
-	addedUp := s.Folded + s.FoldLost - s.Dropped // of those the queue took
+	addedUp := s.Folded + s.FoldLost - s.Dropped // aggregated records that the queue had accepted
 	return s.Recorded - int64(s.QueueLength) - addedUp - s.Sent - s.MeasurementsUnsure
 }
 

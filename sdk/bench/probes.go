@@ -22,8 +22,8 @@ var (
 	deepMethod      = corehour.NewMethod("bench.deep", corehour.Rate(rare))
 )
 
-// The methods that are probed do one addition, so that what is measured is the
-// probe. None may be inlined, as a method worth a probe is not.
+// The probed methods do one addition, so that the probe dominates. None is inlined, because a method that is
+// worth a probe is not.
 
 //go:noinline
 func bare(x int) int { return x + 1 }
@@ -133,8 +133,7 @@ func deepBare(n int) int {
 	return n
 }
 
-// locked is what a probe that counts cannot do without: an instruction that
-// locks the line it counts on.
+// locked is the least work of a counting probe: an instruction that locks the counter's cache line.
 var locked, lockedElsewhere line
 
 // line has a cache line to itself.
@@ -167,7 +166,7 @@ func twoClocks(x int) int {
 	return x + int(first-second)
 }
 
-// stackFrames is what the SDK looks at first.
+// stackFrames is the number of frames that the SDK reads first.
 const stackFrames = 16
 
 //go:noinline
@@ -176,7 +175,7 @@ func twoClocksAndStack(x int) int {
 	return x + int(first-second) + frame1()
 }
 
-// The SDK stands three frames below the method when it reads the stack.
+// The SDK reads the stack three frames below the method.
 
 //go:noinline
 func frame1() int { return frame2() + 1 }

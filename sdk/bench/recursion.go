@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/sdk"
 )
 
-// The methods of the MooBench part: what a probe records at its most expensive, and what
-// each way of saving does to that, alone and with others.
+// The methods of the MooBench part: the most expensive record, and the effect of each optimisation on it,
+// alone and combined.
 var (
 	mooOff        = corehour.NewMethod("bench.mooOff", corehour.WithMode(corehour.Off))
 	mooNaive      = corehour.NewMethod("bench.mooNaive", corehour.Rate(1), corehour.CPURate(1))
@@ -20,8 +20,8 @@ var (
 	mooAll        = corehour.NewMethod("bench.mooAll", corehour.Rate(rare), corehour.CPURate(0), corehour.NoCaller())
 )
 
-// Methods whose caller is looked for have a function each: one that begins several
-// methods would not be a known caller.
+// Each method whose caller is searched has its own function: a function that begins several methods would
+// not be a known caller.
 
 //go:noinline
 func naiveCalls(n int) int {

@@ -2,8 +2,8 @@ package main
 
 import "github.com/corehour/corehour/sdk"
 
-// service is a synthetic one: a request takes some 200 us of CPU in 21 probed
-// calls, one of which is the request itself.
+// service is a synthetic service: a request takes some 200 us of CPU in 21 probed calls, including the
+// request itself.
 type service struct {
 	handle, parse, price, tax, render *corehour.Method
 }

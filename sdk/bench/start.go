@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/sdk"
 )
 
-// oneStart measures everything in this process and prints ns per root call as JSON.
-// Before, all of it is busy for so long.
+// oneStart measures everything in this process and prints ns per root call as JSON, after a warm-up of the
+// given time.
 func oneStart(w io.Writer, rounds int, busy time.Duration) error {
 	s := newSink()
 	defer s.Close()
@@ -78,8 +78,7 @@ func beBusy(all []*path, lasting time.Duration) {
 	}
 }
 
-// stalled runs f while the smallest queue is full and a request is in flight that
-// is not answered.
+// stalled runs f while the smallest queue is full and a request in flight gets no answer.
 func stalled(collector *collector, f func()) error {
 	shutdown, err := corehour.Start(context.Background(), corehour.WithEndpoint(collector.url),
 		corehour.WithService("bench", "1"), corehour.WithQueue(2), corehour.WithFlush(time.Hour, 2))
@@ -99,7 +98,7 @@ func stalled(collector *collector, f func()) error {
 			err = errors.New("no request reaches the collector")
 		}
 	}
-	for range 4 { // what the sender took made room
+	for range 4 { // the sender removed records from the queue
 		reducedCalls(1)
 	}
 	if err == nil {

@@ -15,17 +15,16 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-// truthSlack is what may lie between the SDK's readings of the thread's clock and
-// those inside the method, where those around it do not tell: a processor that is
-// taken from the whole machine for a while is on the thread's clock.
+// truthSlack is the allowed difference between the SDK's readings of the thread's clock and those inside the
+// method, where the readings around it do not decide: stolen time of the whole machine is on the thread's clock.
 const truthSlack = 100 * time.Microsecond
 
-// spent is what a call used by the thread's clock, read inside of the SDK's
-// readings and around them; -1: the goroutine changed its thread meanwhile.
+// spent is the CPU time of a call by the thread's clock, read inside and outside of the SDK's readings; -1:
+// the goroutine changed its thread.
 type spent struct{ inside, around time.Duration }
 
-// agrees reports whether the SDK's reading may be true. It is cut where it is longer
-// than wall time, by the little that the kernel's two clocks differ.
+// agrees reports whether the SDK's reading can be true. A reading above the wall time is cut to it, by the
+// small difference of the kernel's two clocks.
 func (s spent) agrees(cpu time.Duration) bool {
 	return s.inside >= 0 && cpu >= s.inside-s.inside/1000-time.Microsecond && (cpu <= s.inside+truthSlack || cpu <= s.around)
 }
