@@ -186,7 +186,7 @@ func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
 			metrics := func(lines map[string]evidence.Verdict) string {
 				var out []string
 				for name, l := range lines {
-					out = append(out, name+" "+string(l.Metric)+" "+string(l.State))
+					out = append(out, name+" "+l.Metric+" "+string(l.State))
 				}
 				slices.Sort(out)
 				return strings.Join(out, ", ")

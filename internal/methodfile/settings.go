@@ -19,25 +19,25 @@ type settings struct {
 var settingFields = []string{"rate", "cpu_rate", "min", "max", "mode", "tail", "stack"}
 
 // read reads one of settingFields.
-func (to *settings) read(s *rulefile.Section, key string, v *rulefile.Node) {
+func (s *settings) read(section *rulefile.Section, key string, v *rulefile.Node) {
 	const useOff = `to time no calls of a method write "mode": "off"`
 	switch key {
 	case "rate":
-		to.rate = readShare(s, key, v, MinRate, useOff)
+		s.rate = readShare(section, key, v, MinRate, useOff)
 	case "min":
-		to.min = readShare(s, key, v, MinRate, "")
+		s.min = readShare(section, key, v, MinRate, "")
 	case "max":
-		to.max = readShare(s, key, v, MinRate, useOff)
+		s.max = readShare(section, key, v, MinRate, useOff)
 	case "cpu_rate":
-		to.cpuRate = readShare(s, key, v, 0, "")
+		s.cpuRate = readShare(section, key, v, 0, "")
 	case "mode":
-		if mode, ok := s.Choice(key, v, string(ModeSample), string(ModeAggregate), string(ModeOff)); ok {
-			to.mode = (*Mode)(&mode)
+		if mode, ok := section.Choice(key, v, string(ModeSample), string(ModeAggregate), string(ModeOff)); ok {
+			s.mode = (*Mode)(&mode)
 		}
 	case "tail":
-		to.tail = optional(s.Bool(key, v))
+		s.tail = optional(section.Bool(key, v))
 	case "stack":
-		to.stack = optional(s.Bool(key, v))
+		s.stack = optional(section.Bool(key, v))
 	}
 }
 

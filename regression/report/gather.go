@@ -206,7 +206,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 			}
 			r.Moves = append(r.Moves, Move{
 				MethodName:  query.MethodName{Service: c.Service, Class: l.Class, Method: l.Method},
-				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: string(l.Metric), State: string(l.State),
+				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: l.Metric, State: string(l.State),
 				ChangePercent: *l.ChangePercent, Interval: *l.Interval, BaseRecords: l.BaseRecords, HeadRecords: l.HeadRecords,
 				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == evidence.Regressed,
 			})

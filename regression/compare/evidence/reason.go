@@ -15,8 +15,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*share)
 }
 
-func (p changePart) String() string {
-	return fmt.Sprintf("%s (%s to %s)", percent(p.Change), percent(p.Interval[0]), percent(p.Interval[1]))
+func (s changePart) String() string {
+	return fmt.Sprintf("%s (%s to %s)", percent(s.Change), percent(s.Interval[0]), percent(s.Interval[1]))
 }
 
 // power says what an evaluation would have seen: no verdict without it.

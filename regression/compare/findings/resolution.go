@@ -34,7 +34,7 @@ func resolved(a *alert.Alert, comparisons []*pairs.Comparison, thresholdPercent 
 		}
 		for i := range c.Methods {
 			l := &c.Methods[i]
-			if l.Class != a.Class || l.Method != a.Method || string(l.Metric) != a.Metric {
+			if l.Class != a.Class || l.Method != a.Method || l.Metric != a.Metric {
 				continue
 			}
 			return resolvedByLine(a, c, l, thresholdPercent)
