@@ -268,13 +268,13 @@ func TestStart_MethodFile(t *testing.T) {
 		t.Error("a method made after Start has no plan of the file")
 	}
 	e.reportUnused()
-	if got := said(); !strings.Contains(got, "methods[5].rate: must be a number between 1e-09 and 1, found 3") || !strings.Contains(got, "entries that fit no method: methods[6] (filed.Absent)") {
+	if got := said(); !strings.Contains(got, "methods[5].rate (line ") || !strings.Contains(got, "): must be between 1e-09 and 1, found 3") || !strings.Contains(got, "entries that fit no method: methods[6] (filed.Absent)") {
 		t.Errorf("said:\n%s", got)
 	}
 	stop()
 
 	write(`{"version": 1, "methods": [{"class": "filed", "method": "Never", "rate": 3}]}`)
-	if _, err := Start(context.Background(), WithStrictMethods()); err == nil || !strings.Contains(err.Error(), "methods[0].rate: must be") {
+	if _, err := Start(context.Background(), WithStrictMethods()); err == nil || !strings.Contains(err.Error(), "methods[0].rate (line 1): must be") {
 		t.Errorf("a strict file with a fault: %v", err)
 	}
 	write(`{"version": 1, "methods": [{"class": "filed", "method": "Absent"}]}`)

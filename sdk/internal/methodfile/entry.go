@@ -38,7 +38,7 @@ func (p *parser) readEntry(i int, v *node) {
 				own.Lazy = i + 1
 			}
 		default:
-			own.read(s, key, v)
+			readSetting(&own, s, key, v)
 		}
 	})
 	if s.faulty { // a key that was left out must not be reported as missing too

@@ -136,7 +136,7 @@ func (p *parser) readSettings(s *section, v *node, known []string) Settings {
 			found.Tier = p.readTier(s, v)
 			return
 		}
-		found.read(s, key, v)
+		readSetting(&found, s, key, v)
 	})
 	if values := found.unordered(); values != "" {
 		s.warn("", v.line, "must hold min <= rate <= max", values, "")

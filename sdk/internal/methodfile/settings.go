@@ -48,8 +48,9 @@ func setIfPresent[T comparable](to *T, v T) {
 	}
 }
 
-// read reads one of settingKeys.
-func (to *Settings) read(s *section, key string, v *node) {
+// readSetting reads one of settingKeys. It is no method of Settings: probed packages reach
+// Settings from Method, and would compile the generic code that a section reaches.
+func readSetting(to *Settings, s *section, key string, v *node) {
 	const useOff = `to time no calls of a method write "mode": "off"`
 	switch key {
 	case "rate":
