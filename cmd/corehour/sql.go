@@ -17,11 +17,11 @@ func newSQLCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `sql [flags] "SELECT ..."`,
 		Short: "Query the warehouse with SQL, read-only",
-		Long: `Runs a read-only statement in the SQL of DuckDB, or of BigQuery if the warehouse is there, against two
-views: method_calls has the stored rows (docs/reference/schema.md), method_cost also their weights w (CPU time)
-and w_wall (wall time, errors), and cost_usd. Estimate sums with weights: SUM(w * cpu_ns); count calls
-with SUM(calls). Time flags choose rows by start_ns. --service and --environment do not apply: use
-WHERE. --output writes all rows to a Parquet file.`,
+		Long: `Runs a read-only statement in the SQL of DuckDB, or of BigQuery for a warehouse there, on two views.
+method_calls has the stored rows (docs/reference/schema.md); method_cost adds their weights w (CPU time)
+and w_wall (wall time, errors), and cost_usd. Estimate sums with weights, SUM(w * cpu_ns), and count
+calls with SUM(calls). Time flags select rows by start_ns. --service and --environment do not apply:
+use WHERE. --output writes all rows to a Parquet file.`,
 		Example: `  corehour sql "SELECT method, SUM(w * cpu_ns) / 1e9 AS cpu_s FROM method_cost GROUP BY ALL ORDER BY 2 DESC"
   corehour sql --since 24h --format csv "SELECT * FROM method_calls LIMIT 10"
   corehour sql --output rows.parquet "FROM method_calls"`,
