@@ -10,12 +10,10 @@ import (
 // tiny keeps quotients finite.
 const tiny = 1e-12
 
-// budget shares a number of records per second out among methods: each gets in
-// proportion to sqrt(T) * CV, T its total time and CV its coefficient of variation, until
-// a day of it is known well enough. That is between one that serves the total
-// only (T * CV, Neyman's) and one that serves every method alike, and brings most
-// methods below a given error. What the total alone needs of the most expensive
-// methods is a part of its own.
+// budget distributes a number of records per second over methods, in proportion to sqrt(T) * CV, where T is a
+// method's total time and CV its coefficient of variation, until a day of the method is known well enough. This
+// lies between T * CV (Neyman's allocation), which serves the total only, and an equal share, which brings most
+// methods below a given error. A separate part of the budget serves the total through the most expensive methods.
 type budget struct{ *methodStore }
 
 func (b *budget) Step(now time.Time, seen []Observation) []Decision {
@@ -33,13 +31,13 @@ func (b *budget) Step(now time.Time, seen []Observation) []Decision {
 	return b.report()
 }
 
-// Above so much of a budget, and chance, the rates in force overspend it.
+// The rates in force overspend if they exceed the budget by more than this factor and chance.
 const (
 	overspent       = 1.1
 	overspentSigmas = 4
 )
 
-// hold lets no rate rise while those in force overspend the budget.
+// hold lets no rate rise while the rates in force overspend the budget.
 func (p *allocation) hold(cfg *Config, seconds float64) {
 	var asked float64
 	for _, c := range p.claims {
@@ -69,11 +67,11 @@ type claim struct {
 	m      *method
 	calls  float64 // per second, now
 	power  float64 // rate for each unit of the allocation's price
-	heavy  float64 // time of a call times its spread: what the total wants
+	heavy  float64 // time of a call times its spread: the demand of the total
 	floor  float64 // rate
-	enough float64 // rate from which on a day of it is known well
+	enough float64 // rate from which a day of it is known well enough
 	rateBounds
-	rising float64 // the highest rate in this step
+	rising float64 // highest rate in this step
 	rate   float64 // decided
 	paired bool
 }
@@ -82,7 +80,7 @@ type claim struct {
 type pairClaim struct {
 	head  *claim
 	old   []*claim
-	calls float64 // of the old ones together
+	calls float64 // calls of the old versions together
 	power float64 // records per second and side, for each unit of the price
 }
 
@@ -157,10 +155,10 @@ const (
 	trimMost  = 2
 )
 
-// trimmed returns the factor that corrects the common error of the levels: each follows its
-// method slowly, and a thousand rare methods that are called less make a difference long
-// before one of them shows it. It is the ratio of the records expected from the last
-// interval's calls to those expected from the levels, at the rates in force.
+// trimmed returns the factor that corrects the common error of the levels. Each level follows its method
+// slowly, and a thousand rare methods with fewer calls make a difference long before any one of them shows it.
+// The factor is the ratio of the records expected from the last interval's calls to those expected from the
+// levels, at the rates in force.
 func (p *allocation) trimmed(before float64) float64 {
 	var levels, calls, chance, bunched float64
 	for _, c := range p.claims {
@@ -179,29 +177,28 @@ func (p *allocation) trimmed(before float64) float64 {
 }
 
 const (
-	// leftByPins is the part of a budget that pins leave to the others at least.
+	// leftByPins is the least part of a budget that pinned rates leave to other methods.
 	leftByPins = 0.1
 
-	// mostlyThere is the part of floors and lowest rates below which a budget is
-	// reported as too small for them.
+	// mostlyThere is the part of floors and lowest rates below which a budget is reported as too
+	// small.
 	mostlyThere = 0.5
 )
 
-// offer is what an allocation offers to all of its claims alike.
+// offer is the common price and shares that an allocation gives to all of its claims.
 type offer struct {
 	price   float64 // per unit of power
 	beyond  bool    // all have enough, and the price is for more
-	part    float64 // of the floors, lowest rates and shares that there is
+	part    float64 // part of the floors, lowest rates and shares that the budget covers
 	uniform float64 // rate
 	total   float64 // rate per unit of heavy
 }
 
-// share finds the price at which the budget is spent and sets the rates. Where even
-// the floors, the lowest rates and the parts for all calls and for the total exceed
-// the budget, all get the same part of them. Where there is more than enough for all,
-// the rest is shared out by the same rule. Pins may take any amount, but leave a tenth
-// of the budget, so that no method falls to zero because of others. It reports whether
-// the budget is too small for the minimum of all methods.
+// share finds the price at which the budget is spent, and sets the rates. If floors, lowest rates, the uniform
+// share and the share for the total together exceed the budget, all are reduced by the same factor. If there is
+// more than enough for all, the rest is distributed by the same rule. Pinned rates can take any amount, but a
+// tenth of the budget remains for the others, so that no method falls to zero because of them. share reports
+// whether the budget is too small for the minimum of all methods.
 func (p *allocation) share(cfg *Config) (short bool) {
 	least := leftByPins * cfg.Budget.RecordsPerSecond
 	left := max(p.left, least)
@@ -222,7 +219,7 @@ func (p *allocation) share(cfg *Config) (short bool) {
 		whole.beyond = p.spend(most) <= left
 		at := func(price float64) offer { o := whole; o.price = price; return o }
 		high := p.unbounded(left)
-		for range 40 { // bounds may leave more to the others, up to all that is asked
+		for range 40 { // bounds can leave more to the others, up to all that they ask for
 			if p.spend(at(high)) > left {
 				break
 			}
@@ -242,8 +239,7 @@ func (p *allocation) share(cfg *Config) (short bool) {
 	return len(p.claims) > 0 && (p.left < least || found.part < mostlyThere)
 }
 
-// canHold reports whether rates that are nearly in force can stay: many skipped small
-// changes may add up.
+// canHold reports whether rates close to those in force can stay: many skipped small changes can add up.
 func (p *allocation) canHold() bool {
 	var asked, spent float64
 	for _, c := range p.claims {
@@ -253,7 +249,7 @@ func (p *allocation) canHold() bool {
 	return math.Abs(spent-asked) <= balanced*asked
 }
 
-// unbounded returns the price there would be if no rate had bounds.
+// unbounded returns the price if no rate had bounds.
 func (p *allocation) unbounded(left float64) float64 {
 	var asked float64
 	for _, c := range p.claims {
@@ -282,16 +278,15 @@ func search(low, high float64, ok func(float64) bool) float64 {
 	return low
 }
 
-// bound moves a rate inside its limits. What may not rise further yet leaves its
-// share to the others, so that the budget is spent meanwhile.
+// bound moves a rate inside its limits. A share that cannot rise yet goes to the others, so that the budget is
+// spent meanwhile.
 func (c *claim) bound(rate, part float64) float64 {
 	return min(c.rateBounds.bound(rate, part), c.most())
 }
 
 func (c *claim) most() float64 { return min(c.high, max(c.rising, c.least)) }
 
-// spend sets the rates that an offer leads to and returns what they cost, in
-// records per second.
+// spend sets the rates for an offer and returns their cost in records per second.
 func (p *allocation) spend(o offer) float64 {
 	for _, c := range p.claims {
 		c.rate = c.bound(max(c.share(o), o.total*c.heavy, o.part*c.floor)+o.uniform, o.part)
@@ -306,9 +301,8 @@ func (p *allocation) spend(o offer) float64 {
 	return total
 }
 
-// level gives both sides of a comparison the same number of records: what the
-// comparison asks for, and no less than either side would have by itself. What
-// one side cannot reach the other is not given for its sake.
+// level gives both sides of a comparison the same number of records: the demand of the comparison, and at least
+// as many as either side would have by itself. If one side cannot reach that number, the other does not get it.
 func (p *pairClaim) level(price, part float64) {
 	var own, most, ordinary float64
 	own = p.head.rate * p.head.calls
@@ -328,8 +322,7 @@ func (p *pairClaim) level(price, part float64) {
 	}
 }
 
-// share returns what the claim gets for its own sake. In the first place that is no
-// more than enough, so that what it does not need reaches the others.
+// share returns the claim's own rate. At first it is at most enough, so that unused records reach the others.
 func (c *claim) share(o offer) float64 {
 	if o.beyond {
 		return max(o.price*c.power, c.enough)

@@ -13,7 +13,7 @@ func budgetOf(perSecond float64) func(*Config) {
 	return func(c *Config) { c.Budget.RecordsPerSecond = perSecond }
 }
 
-// planned is what the decisions bring in records per second.
+// planned returns the records per second of the decisions.
 func (b *bench) planned() float64 {
 	total := 0.0
 	for _, d := range b.last {
@@ -49,7 +49,7 @@ func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
 	within(t, 3, records(wide)/records(plain), 0.1)
 }
 
-// What a method does not need for its own sake reaches those that know less.
+// The unused share of a method reaches methods that are known less well.
 func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
 	even, wide := called(named(shop, "even"), 6e6, 1e-3, 1e6, 0.2), called(named(shop, "wide"), 6e6, 1e-3, 1e3, 5)
 	dayOf := func(perSecond float64) (evens, wides float64, reason string) {
@@ -72,7 +72,7 @@ func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
 	assert.Equal(t, reasonShare, reason)
 }
 
-// Few expensive methods decide the error of the total, and have a part for that.
+// A few expensive methods decide the error of the total, and have a share for that.
 func TestTheTotalHasAPartOfItsOwn(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.MinRate = 10, 0, 0.5, 1e-9
@@ -117,8 +117,7 @@ func TestPinsAreTakenFromTheBudget(t *testing.T) {
 	within(t, 10, b.decision(free.Key).P*1e5, 0.06)
 }
 
-// Pins that take more than there is leave the others a tenth all the same, and it is
-// said.
+// Pinned rates above the budget leave a tenth of it to the others, and a warning is reported.
 func TestPinsLeaveATenth(t *testing.T) {
 	b := newBench(t, budgetOf(50))
 	pinned := called(named(shop, "pinned"), 1000*60, 1, 1e5, 1)
@@ -153,8 +152,8 @@ func TestOneBudgetForAllOrOneForEachService(t *testing.T) {
 	}
 }
 
-// Two versions that are seen in one step for the first time are decided alike in either order of
-// their observations, which is chance.
+// Two versions that are first seen in one step are decided alike in either order of their observations, because
+// the order is chance.
 func TestVersionsOfOneStepAreInNoOrder(t *testing.T) {
 	other := shop
 	other.Version = "2"

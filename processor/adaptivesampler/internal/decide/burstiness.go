@@ -6,13 +6,13 @@ package decide
 type burstiness struct{ Mean, Intervals float64 }
 
 const (
-	// Numbers of intervals with calls that the mean of a method, and of a service, is of.
+	// Numbers of intervals with calls over which the mean of a method, and of a service, is formed.
 	methodIntervals, serviceIntervals = 64, 1024
-	// priorIntervals is how many intervals the service counts for, in addition to a
+	// priorIntervals is the weight of the service's value, in intervals, in addition to a
 	// method's own.
 	priorIntervals = 8
-	// maxIntervalFactor bounds one interval to so many times the known burstiness: a step
-	// of the level differs by far more.
+	// maxIntervalFactor bounds one interval relative to the known burstiness: a step of the level
+	// differs by far more.
 	maxIntervalFactor = 8
 )
 

@@ -7,7 +7,7 @@ const (
 	ClassInner = "inner" // called very often
 )
 
-// class is what a method is, and what it has lately looked like.
+// class is the class of a method, and the other class that it recently matched.
 type class struct {
 	is     string
 	looks  string
@@ -15,14 +15,12 @@ type class struct {
 	guess  bool // made before counts came
 }
 
-// classify looks at how often the method is called and from where. A method that
-// is called very often is an inner one wherever it stands: what an entry may
-// cost in records is not so much as that.
+// classify decides by frequency and caller. A method that is called very often is an inner one wherever it is
+// called from, because an entry's records would cost too much.
 //
-// A class has two thresholds, one to become it and a lower one to leave it, and
-// a method must match another for some intervals in a row. A class that was guessed
-// before counts arrived changes at once, and so does any class to inner when the
-// method is called far more often than that needs: waiting would cost most there.
+// A class has two thresholds, one to enter it and a lower one to leave it, and a method must match another class
+// for several intervals in a row. A class that was guessed before counts arrived changes at once. So does any
+// class to inner if the method is called far more often than needed, because waiting would cost most there.
 func (m *method) classify(cfg *ClassesConfig) {
 	if m.frozen() {
 		return

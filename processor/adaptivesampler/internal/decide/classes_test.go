@@ -8,7 +8,7 @@ import (
 
 func tiered(c *Config) { c.Strategy = StrategyTiers }
 
-// from is a method of which so large a part of the calls comes from outside.
+// from returns a method with the given share of calls from outside.
 func from(method string, calls, entry float64) Observation {
 	s := called(named(shop, method), calls, 1, 1e6, 1)
 	s.Entry = entry * s.Called

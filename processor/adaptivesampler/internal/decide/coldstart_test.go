@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// uncounted is a method of which records have come and no counts.
+// uncounted returns a method with records and without counts.
 func uncounted(method string, perSecond, p float64) Observation {
 	s := called(named(shop, method), 60*perSecond, p, 1e6, 1)
 	s.Calls, s.Asked = 0, s.Wall.Records
 	return s
 }
 
-// What records stand for bounds the calls before counts come: a hot method's rate is
-// right after the first interval, and nobody's rises.
+// Records bound the calls before counts arrive: a hot method's rate is right after the first interval, and no
+// rate rises.
 func TestRecordsBoundCallsBeforeCounts(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name })
@@ -37,7 +37,7 @@ func TestRecordsBoundCallsBeforeCounts(t *testing.T) {
 	})
 }
 
-// A class that was guessed from records gives way to what counts show, at once.
+// A class guessed from records is replaced by the class that counts show, at once.
 func TestAGuessedClassGivesWay(t *testing.T) {
 	b := newBench(t, tiered)
 	s := uncounted("m", 1100, 0.01)
@@ -56,7 +56,7 @@ func TestAFloodIsInnerAtOnce(t *testing.T) {
 	assert.Equal(t, ClassInner, b.decision(named(shop, "m")).Class)
 }
 
-// Processes that don't follow the rates keep more than there is: no rate rises then.
+// Processes that ignore the rates keep more than the budget: no rate rises then.
 func TestNoRateRisesWhileTheBudgetIsOverspent(t *testing.T) {
 	b := newBench(t, budgetOf(25))
 	var seen []Observation

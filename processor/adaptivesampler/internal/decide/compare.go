@@ -8,16 +8,14 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// What it takes to detect a change of a mean: it must differ by compareFalse standard
-// errors, so that repeated tests of a thousand methods have no false positive, with a
-// power of nine tenths.
+// To detect a change of a mean, it must differ by compareFalse standard errors, so that repeated tests of a
+// thousand methods have no false positive, with a power of nine tenths.
 const (
 	compareFalse = 4.5
 	comparePower = 1.28
 )
 
-// runningIntervals is for how many intervals a version that sends nothing still counts as
-// running alongside the others.
+// runningIntervals is the number of intervals for which a silent version still counts as running.
 const runningIntervals = 5
 
 // pair is a method in the new version and in those running alongside it.
@@ -26,7 +24,7 @@ type pair struct {
 	old  []*method
 }
 
-// recordsFor returns how many records each side needs for an effect to be seen.
+// recordsFor returns the number of records that each side needs to detect an effect.
 func recordsFor(spread, effect float64) float64 {
 	z := (compareFalse + comparePower) / math.Log1p(effect)
 	return 2 * z * z * spread * spread
@@ -65,8 +63,8 @@ func (b *methodStore) compare(now time.Time) {
 	}
 }
 
-// pairs returns the methods that are compared now: in both versions, free to have
-// another rate, and not yet with the records it takes.
+// pairs returns the methods to compare now: present in both versions, with a free rate, and still short of
+// records.
 func (b *methodStore) pairs() []*pair {
 	if b.stats.Boosted == 0 {
 		return nil

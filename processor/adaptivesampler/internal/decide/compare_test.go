@@ -111,8 +111,8 @@ func TestTheBoostCanBeSwitchedOff(t *testing.T) {
 	assert.Greater(t, old.P*9, 2*next.P)
 }
 
-// A new version starts with the spread of the one before, or of the service if
-// that is wider: what was even may not be any more.
+// A new version starts with the wider of the spread of the one before and that of the service: a method that
+// was even before need not be so any longer.
 func TestANewVersionInheritsTheSpread(t *testing.T) {
 	b := newBench(t, nil)
 	for range 60 {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Names of strategies, of budgets' reach and of what the scorecard meters.
+// Names of strategies, scopes of a budget, and meters of the scorecard.
 const (
 	StrategyTiers  = "tiers"
 	StrategyBudget = "budget"
@@ -35,12 +35,11 @@ type Config struct {
 	// ForgetAfter is how long a method that is not called stays known.
 	ForgetAfter time.Duration `mapstructure:"forget_after"`
 
-	// FloorRecordsPerDay is what every method gets at least, as far as it is
-	// called that often and the budget reaches.
+	// FloorRecordsPerDay is the minimum for every method, if it has that many calls and the budget
+	// suffices.
 	FloorRecordsPerDay float64 `mapstructure:"floor_records_per_day"`
 
-	// MinRate and MaxRate bound every rate; a method's own bounds in the method
-	// file count before them.
+	// MinRate and MaxRate bound every rate; a method's own bounds in the method file take precedence.
 	MinRate float64 `mapstructure:"min_rate"`
 	MaxRate float64 `mapstructure:"max_rate"`
 
@@ -54,48 +53,47 @@ type Config struct {
 	_ struct{}
 }
 
-// ColdStartConfig is about methods never seen.
+// ColdStartConfig applies to methods before their first decision.
 type ColdStartConfig struct {
 	// Rate is served for them until the first decision.
 	Rate float64 `mapstructure:"rate"`
 
-	// Thin also thins what arrives above that rate. Without it, that is kept as far as
-	// the limit of the interval allows.
+	// Thin also drops records above that rate. Without it they are kept, up to the limit of the
+	// interval.
 	Thin bool `mapstructure:"thin"`
 	_    struct{}
 }
 
-// OverflowConfig is about methods beyond max_methods.
+// OverflowConfig applies to methods beyond max_methods.
 type OverflowConfig struct {
 	// MaxRate bounds the rate they share.
 	MaxRate float64 `mapstructure:"max_rate"`
 	_       struct{}
 }
 
-// BudgetConfig is about the strategy budget.
+// BudgetConfig configures the strategy budget.
 type BudgetConfig struct {
-	// RecordsPerSecond is how many measurements may be kept.
+	// RecordsPerSecond is the number of measurements to keep.
 	RecordsPerSecond float64 `mapstructure:"records_per_second"`
 
 	// Per is whether each service has this budget or all share it.
 	Per string `mapstructure:"per"`
 
-	// UniformShare of the budget is spread over all calls alike: it finds what the
-	// statistics learned so far do not show.
+	// UniformShare of the budget is spread evenly over all calls: it finds changes that the learned
+	// statistics do not show.
 	UniformShare float64 `mapstructure:"uniform_share"`
 
-	// TotalShare of the budget is spread so that the total of all methods is known
-	// best, which depends on a few expensive ones.
+	// TotalShare of the budget serves the precision of the total of all methods, which depends on a few
+	// expensive ones.
 	TotalShare float64 `mapstructure:"total_share"`
 
-	// Enough is the relative standard error of a method's day from which on it gets
-	// no more for its own sake while another one knows less.
+	// Enough is the relative standard error of a method's day from which its own share stops growing
+	// while another method is known less well.
 	Enough float64 `mapstructure:"enough"`
 	_      struct{}
 }
 
-// ClassesConfig is about the classes that are learned, and about the rates they
-// have under the strategy tiers.
+// ClassesConfig configures the learned classes, and their rates under the strategy tiers.
 type ClassesConfig struct {
 	EntryRate float64 `mapstructure:"entry_rate"`
 	MidRate   float64 `mapstructure:"mid_rate"`
@@ -113,8 +111,8 @@ type ClassesConfig struct {
 	// of its class to leave it.
 	Hysteresis float64 `mapstructure:"hysteresis"`
 
-	// HoldIntervals is for how many intervals in a row a method must match another
-	// class to become it.
+	// HoldIntervals is the number of intervals in a row in which a method must match another class to
+	// enter it.
 	HoldIntervals int `mapstructure:"hold_intervals"`
 	_             struct{}
 }
@@ -128,20 +126,20 @@ type BoostConfig struct {
 	// under the strategy tiers, by which the new version's rate does.
 	Factor float64 `mapstructure:"factor"`
 
-	// Effect is the relative change of the mean that is to be seen: a method is
-	// compared until both sides have the records for it.
+	// Effect is the relative change of the mean to detect: a method is compared until both sides have
+	// enough records for it.
 	Effect float64 `mapstructure:"effect"`
 
-	// Deadline ends the comparison, seen or not.
+	// Deadline ends the comparison in any case.
 	Deadline time.Duration `mapstructure:"deadline"`
 	_        struct{}
 }
 
-// ScorecardConfig is about switching off methods too cheap to be measured.
+// ScorecardConfig configures switching off methods that are too cheap to measure.
 type ScorecardConfig struct {
 	Enabled bool `mapstructure:"enabled"`
 
-	// Shadow keeps the accounts and switches nothing off.
+	// Shadow computes the scores and switches nothing off.
 	Shadow bool `mapstructure:"shadow"`
 
 	// Meter is the time that is compared: wall or cpu.
@@ -150,11 +148,10 @@ type ScorecardConfig struct {
 	Inclusive ScoreConfig `mapstructure:"inclusive"`
 	Exclusive ScoreConfig `mapstructure:"exclusive"`
 
-	// InitialBalance, in calls, is what a new method starts with. At 0 it is
-	// switched off.
+	// InitialBalance, in calls, is the balance of a new method. At 0 it is switched off.
 	InitialBalance float64 `mapstructure:"initial_balance"`
 
-	// HotspotBalance and above is a hotspot. From UnmanagedBalance on the method
+	// HotspotBalance is the balance from which a method is a hotspot. From UnmanagedBalance on it
 	// stays on for good.
 	HotspotBalance   float64 `mapstructure:"hotspot_balance"`
 	UnmanagedBalance float64 `mapstructure:"unmanaged_balance"`
@@ -162,18 +159,17 @@ type ScorecardConfig struct {
 	// MinRecords are needed before a method is switched off.
 	MinRecords float64 `mapstructure:"min_records"`
 
-	// ProbationBalance is what a method starts with that is tried again.
+	// ProbationBalance is the balance of a method that is tried again.
 	ProbationBalance float64 `mapstructure:"probation_balance"`
 
-	// BackOff is how long a method is off the first time. It doubles each time,
-	// up to MaxBackOff.
+	// BackOff is the first time that a method is off. It doubles each time, up to MaxBackOff.
 	BackOff    time.Duration `mapstructure:"back_off"`
 	MaxBackOff time.Duration `mapstructure:"max_back_off"`
 	_          struct{}
 }
 
-// ScoreConfig is how one of the two times of a call changes the balance: by
-// Credit at or above the threshold, by -Debit below it.
+// ScoreConfig defines how one of the two times of a call changes the balance: by Credit at or above the
+// threshold, by -Debit below it.
 type ScoreConfig struct {
 	Threshold time.Duration `mapstructure:"threshold"`
 	Credit    float64       `mapstructure:"credit"`

@@ -17,7 +17,7 @@ func TestTheDefaultsAreValid(t *testing.T) {
 	})
 }
 
-// Every fault is reported with its key, what was found and what to do about it.
+// Every fault is reported with its key, the value found and the remedy.
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Config)

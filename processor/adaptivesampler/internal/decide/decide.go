@@ -9,9 +9,8 @@
 // methodStore.report returns the decisions. The store is bounded, evicts idle
 // methods, and is kept across restarts (state.go, restore.go).
 //
-// Its invariant: a rate is computed from earlier intervals, never from the calls
-// it will decide about, and means and coefficients of variation are weighted by
-// 1/q.
+// Its invariant: a rate is computed from earlier intervals, never from the calls that it will apply to, and
+// means and coefficients of variation are weighted by 1/q.
 //
 // It does not sample: the processor and the SDKs apply the rates.
 package decide
@@ -23,11 +22,11 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// OverflowMethod is the method, without class, of the key that stands for all
-// methods of a group beyond the bound: here, or in the processor.
+// OverflowMethod is the method, without class, of the key for all methods of a group beyond the bound of this
+// package or of the processor.
 const OverflowMethod = "(overflow)"
 
-// Group is the processes that share rates: one version of one service.
+// Group is a set of processes that share rates: one version of one service.
 type Group struct {
 	Namespace, Service, Environment, Version string
 }
@@ -43,8 +42,8 @@ func (g Group) Overflow() Key { return Key{Group: g, Method: OverflowMethod} }
 
 func (k Key) isOverflow() bool { return k.Method == OverflowMethod && k.Class == "" }
 
-// WeightedSums are weighted moments of one quantity over records: each record counts
-// 1/q times, q the probability it was kept with.
+// WeightedSums are weighted moments of one quantity over records: each record counts 1/q times, where q is its
+// probability of being kept.
 type WeightedSums struct {
 	Records float64 // plain number of records
 	Weight  float64 // sum of 1/q
@@ -52,7 +51,7 @@ type WeightedSums struct {
 	Squares float64 // sum of x²/q
 }
 
-// Observation is what arrived of one method during one control interval.
+// Observation is the data of one method in one control interval.
 type Observation struct {
 	Key  Key
 	Rule *methodfile.Rule // the entry of the method file, or the file's defaults; nil = none
@@ -71,20 +70,20 @@ type Observation struct {
 	Callees float64 // sum of x/q over the records of other methods whose caller is this one, ns
 }
 
-// Decision is the sampling of one method from now on, and what is known of it.
+// Decision is the sampling of one method from now on, with its evidence.
 type Decision struct {
 	Key    Key
 	Mode   methodfile.Mode
 	P      float64
-	CPUP   float64 // 0 = as the SDK has it
+	CPUP   float64 // 0 = the SDK's own setting
 	Tier   string
 	Class  string // entry, mid or inner; "" = not learned
 	Score  string // of the scorecard; "" = not scored
-	Reason string // a short sentence of a fixed few: it is a metric label's source
+	Reason string // a short sentence of a small set, because it becomes a metric label
 	Evidence
 }
 
-// Evidence is what a strategy knows of a method, for explanations.
+// Evidence is the strategy's knowledge of a method, for explanations.
 type Evidence struct {
 	State          rates.MethodState
 	CallsPerSecond float64
@@ -92,7 +91,7 @@ type Evidence struct {
 	Mean           float64 // ns, 0 = not known
 	Spread         float64 // sd / mean, as the decision used it
 	SpreadOf       string  // cpu or wall
-	SpreadRecords  float64 // how many records the spread is made of, older ones count less
+	SpreadRecords  float64 // number of records behind the spread; older ones count less
 }
 
 // Stats are the store's own figures, for metrics.
@@ -106,15 +105,14 @@ type Stats struct {
 	OverdrawnBudgets int     // budgets that pins and floors alone overdraw
 }
 
-// Strategy decides rates. One algorithm, one file. It is not safe for concurrent
-// use.
+// Strategy decides rates. Each algorithm has one file. It is not safe for concurrent use.
 type Strategy interface {
 	// Step learns the observations since the last step and returns the decisions for
 	// all methods that are known. The result is valid until the next call.
 	Step(now time.Time, seen []Observation) []Decision
 
-	// Unknown returns the decision for methods of the group that Step returns none
-	// for: those never seen, and those beyond the bound.
+	// Unknown returns the decision for methods of the group for which Step returns none: new ones, and
+	// those beyond the bound.
 	Unknown(Group) Decision
 
 	// Rules applies another method file to all known methods. It must be called
@@ -124,8 +122,8 @@ type Strategy interface {
 	// Stats returns the figures of the last step.
 	Stats() Stats
 
-	// Snapshot returns the state, of bounded size. Restore replaces the state by such
-	// a one, or returns an error and changes nothing.
+	// Snapshot returns the state, of bounded size. Restore replaces the state by a snapshot, or returns
+	// an error and changes nothing.
 	Snapshot() []byte
 	Restore([]byte) error
 }

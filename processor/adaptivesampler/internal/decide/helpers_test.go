@@ -18,8 +18,7 @@ var (
 
 func named(g Group, method string) Key { return Key{Group: g, Class: "shop/cart", Method: method} }
 
-// bench drives a strategy by hand: it is given calls, and shows what was
-// decided.
+// bench drives a strategy by hand: it gets calls, and returns the decisions.
 type bench struct {
 	t    *testing.T
 	s    Strategy
@@ -63,8 +62,8 @@ func (b *bench) decision(key Key) Decision {
 	return b.last[key]
 }
 
-// called is a method with so many calls a minute and records at probability p,
-// of a mean in ns and a spread.
+// called returns a method with the given calls a minute and records at probability p, with a mean in ns and a
+// spread.
 func called(key Key, calls, p, mean, spread float64) Observation {
 	n := calls * p
 	s := WeightedSums{Records: n, Weight: calls, Sum: calls * mean, Squares: calls * mean * mean * (1 + spread*spread)}

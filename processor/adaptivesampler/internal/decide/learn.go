@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// age reduces the weight of what was learned before.
+// age reduces the weight of earlier data.
 func (m *method) age(factor float64) {
 	m.wall.Decay(factor)
 	m.cpu.Decay(factor)
@@ -18,11 +18,11 @@ func (m *method) age(factor float64) {
 	m.now = interval{}
 }
 
-// interval is what was observed of a method in a step.
+// interval is the observation of a method in a step.
 type interval struct {
 	seen           bool
 	calls          float64
-	kept, stood    float64 // records, and the calls these stand for
+	kept, stood    float64 // records, and the calls they represent
 	asked          float64 // records that the rates in force keep
 	records        float64 // of the quantity that decisions go by
 	weight, above  float64 // of the quantity that the scorecard meters
@@ -30,7 +30,7 @@ type interval struct {
 	foreignRecords float64
 }
 
-// addObservation adds an observation of the method, or of one that shares its place.
+// addObservation adds an observation of the method, or of a method that shares its entry.
 func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 	m.seen = now
 	m.foreign = s.Foreign
@@ -81,8 +81,8 @@ func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 	}
 }
 
-// leastCalls returns how many calls the records of an interval show at least: those
-// they stand for, less two standard errors.
+// leastCalls returns a lower bound of the calls in an interval: the calls that its records represent, less two
+// standard errors.
 func (i *interval) leastCalls() float64 {
 	if i.kept <= 0 {
 		return 0
@@ -90,12 +90,11 @@ func (i *interval) leastCalls() float64 {
 	return i.stood * max(0, 1-2/math.Sqrt(i.kept))
 }
 
-// uncounted reports whether no counts of the method have come: of its calls only the
-// records are known.
+// uncounted reports whether no counts of the method have arrived, so that only its records are known.
 func (m *method) uncounted() bool { return !m.foreign && m.calls.Seconds == 0 }
 
-// observe updates how often the method is called, if anything is known of it. Until its
-// counts arrive the records are a lower bound of its calls, and its rate doesn't rise.
+// observe updates the level of calls, if anything is known. Until its counts arrive, the records are a lower
+// bound of a method's calls, and its rate does not rise.
 func (m *method) observe(seconds float64) {
 	m.still = false
 	if m.frozen() {
@@ -110,7 +109,7 @@ func (m *method) observe(seconds float64) {
 	m.follow()
 }
 
-// follow updates the level by the calls that have been counted since the last time.
+// follow updates the level by the calls counted since the last update.
 func (m *method) follow() {
 	calls, seconds := m.owed, m.version.owed
 	m.owed = 0
@@ -125,7 +124,7 @@ func (m *method) follow() {
 	m.lately = calls / seconds
 }
 
-// decision returns the decision of the step, with what is known of the method.
+// decision returns the decision of the step, with the method's evidence.
 func (m *method) decision() Decision {
 	own, name := m.measured()
 	d := Decision{

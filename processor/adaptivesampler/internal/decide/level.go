@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// How a level follows the calls. A mean over so many calls is known to about 2%, and no
-// mean goes back further than so many seconds; a change is detected when it is far
-// outside of chance and large enough to matter.
+// Constants of a level. A mean over that many calls is known to about 2%, and no mean covers more than that many
+// seconds. A change is detected when it is far outside of chance and large enough to matter.
 const (
 	levelCalls   = 2500
 	levelSeconds = 60 * 60
@@ -16,11 +15,10 @@ const (
 	levelChanges = 0.25
 )
 
-// averageHalfLife is that of the average, which knows the time of day and the
-// batch job at night.
+// averageHalfLife is the half-life of the average, which covers the time of day and nightly batch jobs.
 const averageHalfLife = 24 * time.Hour
 
-// level is how often a method is called, per second.
+// level is the frequency of a method's calls, per second.
 type level struct {
 	Now float64 // lately
 
@@ -33,9 +31,9 @@ type level struct {
 	Sum, Seconds float64
 }
 
-// observe takes the calls of an interval. scale is the number of calls that one
-// record stands for, 1 for exact counts; before were the calls per second of the interval before,
-// and usual is the burstiness of the service.
+// observe adds the calls of an interval. scale is the number of calls that one record represents, 1 for exact
+// counts; before is the number of calls per second in the interval before, and usual is the burstiness of the
+// service.
 func (l *level) observe(calls, seconds, scale, before float64, usual *burstiness) {
 	first := l.Seconds == 0
 	f := halved(time.Duration(seconds*float64(time.Second)), averageHalfLife)
@@ -69,8 +67,8 @@ func (l *level) observe(calls, seconds, scale, before float64, usual *burstiness
 	l.Now += alpha * (calls/seconds - l.Now)
 }
 
-// changed reports whether calls differ significantly from those expected. The square
-// root is chance, what is added to it its longer tail where little is expected.
+// changed reports whether calls differ significantly from those expected. The square root is chance; the added
+// term is its longer tail for small expectations.
 func changed(calls, expected, scale float64) bool {
 	chance := levelSigmas * (math.Sqrt(expected*scale) + scale)
 	return math.Abs(calls-expected) > max(chance, levelChanges*expected)

@@ -34,8 +34,8 @@ func TestALevelIsSteadyUnderChance(t *testing.T) {
 	}
 }
 
-// Calls that come 20 at a time move a level no more than as few by themselves would, their
-// number is learned, and a step is followed all the same.
+// Calls that come in groups of 20 move a level no more than as few single calls would. The group size is learned,
+// and a step is still followed.
 func TestALevelIsSteadyUnderBunches(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l level

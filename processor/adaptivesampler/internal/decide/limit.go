@@ -9,52 +9,50 @@ import (
 // Limit bounds the records that are kept in one interval, of a service or of a sender. It
 // has no lock and no clock; the processor has both.
 //
-// The bound holds from the first record on, before counts come and before a process
-// knows its rates: as records are kept, Review compares those still to be expected
-// with those still allowed, and says how many each method may have. Rates fall within
-// an interval and never rise, and what has been kept so far decides about what comes,
-// so estimates that weigh by 1/p stay true.
+// The bound holds from the first record on, before counts arrive and before a process knows its rates. Review
+// compares the expected records with the remaining ones, and returns how many each method can have. Rates only
+// fall within an interval, and the decision uses earlier records only, so estimates that weigh by 1/p stay true.
 type Limit struct {
 	Most  float64   // records in this interval
-	Since time.Time // when what was kept of it began to be produced
+	Since time.Time // start of the time in which the kept records were produced
 	Ends  time.Time
 
 	Kept   float64
-	Pinned float64 // of them kept by the method file's word
-	Due    float64 // at so many the next review is due
-	Coming float64 // records a second that the last review expected, before it cut
+	Pinned float64 // records kept because the method file fixes their rate
+	Due    float64 // number of records at which the next review is due
+	Coming float64 // records a second that the last review expected before its cut
 
 	part     float64 // of an interval
 	interval time.Duration
-	reviewed time.Time // the last one, and what had been kept by then
+	reviewed time.Time // time of the last review, and records kept by then
 	before   float64
 }
 
 const (
-	// sendLag is added to the time that has passed: what arrives first was produced
-	// before. SDKs send every 5 seconds, those with much to send far more often.
+	// sendLag is added to the elapsed time, because the first records were produced earlier. SDKs
+	// send every 5 seconds, and busy ones far more often.
 	sendLag = time.Second
 
-	// reviews divides what is left: after each such part it is looked at again.
-	// mostReviews bounds how often. Its inverse is the part of the limit that is left to
-	// methods that have no record yet: no review knows of theirs.
+	// reviews divides the remaining limit: each such part leads to another review. mostReviews bounds
+	// their number. Its inverse is the part of the limit that is reserved for methods without a
+	// record, which no review knows.
 	reviews     = 8
 	mostReviews = 128
 
-	// newShare is the least part of an interval's records for a service that is met
-	// when the interval is nearly over.
+	// newShare is the least part of an interval's records for a service that appears when the interval
+	// is nearly over.
 	newShare = 0.25
 
-	// surge is the factor above its mean since Since from which on the flow since the
-	// last review counts.
+	// surge is the factor over the mean since Since from which the flow since the last review is
+	// used instead.
 	surge = 2
 
-	// limitSigmas is how many standard errors the records to come must be above what
-	// is left: a load that keeps to the target is not cut for noise.
+	// limitSigmas is the number of standard errors by which the expected records must exceed the
+	// remaining ones: a load at its target is not cut for noise.
 	limitSigmas = 2
 )
 
-// Flow is what an interval has shown of a method so far.
+// Flow is the observed flow of a method in the interval so far.
 type Flow struct {
 	Records float64 // that arrived, kept or not
 	Weight  float64 // calls they stand for
@@ -62,13 +60,13 @@ type Flow struct {
 	Pinned  bool    // by the method file: it is not cut
 }
 
-// ahead returns the records to come, so many times those so far.
+// ahead returns the expected number of further records, for a given multiple of those so far.
 func (f *Flow) ahead(times float64) float64 {
 	return min(f.Records, f.Weight*f.Rate) * times
 }
 
-// Begin starts an interval. A service that is met within it gets its part, and the first
-// one of a collector may be longer than the others.
+// Begin starts an interval. A service that appears within it gets a part of the limit, and the first interval of
+// a collector can be longer than the others.
 func (l *Limit) Begin(now, ends time.Time, interval time.Duration, perSecond float64) {
 	part := max(newShare, ends.Sub(now).Seconds()/interval.Seconds())
 	*l = Limit{Since: now, Ends: ends, part: part, interval: interval, reviewed: now}
@@ -76,8 +74,7 @@ func (l *Limit) Begin(now, ends time.Time, interval time.Duration, perSecond flo
 	l.Due = max(1, l.Most/reviews)
 }
 
-// Allow changes the bound within an interval, and reports whether so much of it is kept
-// that a review is due.
+// Allow changes the bound within an interval, and reports whether a review is due.
 func (l *Limit) Allow(perSecond float64) bool {
 	l.Most = l.part * perSecond * l.interval.Seconds()
 	if first := l.Most / reviews; l.before == 0 && l.Kept < first {
@@ -87,12 +84,11 @@ func (l *Limit) Allow(perSecond float64) bool {
 	return true
 }
 
-// Rate returns the records a second that n are in the interval.
+// Rate converts a number of records per interval to records per second.
 func (l *Limit) Rate(n float64) float64 { return n / (l.part * l.interval.Seconds()) }
 
-// Wants returns the records a second that the interval will have brought, of those kept so far
-// and those that come each second, 0 = as many as so far. It looks at nothing that a review
-// changes.
+// Wants returns the records a second of the whole interval, from the records kept so far and the expected ones
+// per second; 0 = as many as so far. It reads no state that a review changes.
 func (l *Limit) Wants(now time.Time, kept, coming float64) float64 {
 	if coming == 0 {
 		coming = kept / (now.Sub(l.Since) + sendLag).Seconds()
@@ -100,8 +96,8 @@ func (l *Limit) Wants(now time.Time, kept, coming float64) float64 {
 	return l.Rate(kept + coming*max(l.Ends.Sub(now), 0).Seconds())
 }
 
-// Share returns the part of total that one sender may have where others want so much: what they
-// leave, and no less than any of them gets that wants more. It sorts the others.
+// Share returns the part of total for one sender, given the demands of the others: the records that they leave,
+// and at least an equal share. It sorts others.
 func Share(total float64, others []float64) float64 {
 	all := total
 	for _, wanted := range others {
@@ -119,11 +115,11 @@ func (l *Limit) Keep(n float64, pinned bool) bool {
 	return l.Kept >= l.Due
 }
 
-// Review returns by how many records each method may go on, +Inf if all may go on as
-// they do, and how many times what has arrived is still to come.
+// Review returns the number of further records per method, +Inf if all methods can continue unchanged, and the
+// expected multiple of the records so far.
 func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	const least = time.Second
-	most := l.Most - l.Most/mostReviews // what is over is for methods that are not met yet
+	most := l.Most - l.Most/mostReviews // the rest is reserved for methods not seen yet
 	free := l.Kept - l.Pinned
 	left := max(most-l.Kept, leftByPins*most-free, 0)
 	passed := (now.Sub(l.Since) + sendLag).Seconds()
@@ -147,7 +143,7 @@ func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	l.Coming = (all + pinned) / max(l.Ends.Sub(now), least).Seconds()
 	l.Due = l.Kept + max(1, left/reviews, l.Most/mostReviews, (free-most)/reviews)
 	if l.Kept < most {
-		l.Due = min(l.Due, max(most, l.Kept+1)) // what comes beyond has no rate to speak of
+		l.Due = min(l.Due, max(most, l.Kept+1)) // beyond it there is no useful rate
 	}
 	if all <= left*(1+limitSigmas/math.Sqrt(max(l.Kept, 1))) {
 		return math.Inf(1), ahead
@@ -155,8 +151,8 @@ func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	return waterLevel(expected, all, left), ahead
 }
 
-// waterLevel returns the x for which the sum of min(amounts, x) is left. The methods that
-// would bring most are cut, to the same number, and the rare ones keep theirs.
+// waterLevel returns the x at which the sum of min(amounts, x) is left. The methods with most records are cut to
+// the same number, and the rare ones keep theirs.
 func waterLevel(amounts []float64, all, left float64) float64 {
 	slices.Sort(amounts)
 	below := 0.0
@@ -169,8 +165,8 @@ func waterLevel(amounts []float64, all, left float64) float64 {
 	return all
 }
 
-// Cut returns the rate of a method that may go on by level records, and whether that is
-// less than its rate now.
+// Cut returns the rate of a method that can have level further records, and reports whether it is lower than its
+// current rate.
 func (f *Flow) Cut(level, ahead float64) (rate float64, less bool) {
 	if f.Pinned || f.ahead(ahead) <= level {
 		return f.Rate, false

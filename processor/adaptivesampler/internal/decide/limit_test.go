@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// flood is methods whose records arrive evenly through a minute, drawn in the order of
-// time, with the limit in front of what is kept. It returns records kept and the
-// calls that these stand for, by method.
+// flood draws the records of methods that arrive evenly over a minute, in order of time, with the limit before
+// the kept ones. It returns the kept records and the calls that they represent, by method.
 func flood(l *Limit, perSecond []float64, p float64, from, to time.Duration) (kept, calls, variance []float64) {
 	random := rand.New(rand.NewPCG(1, 1))
 	flows := make([]Flow, len(perSecond))
@@ -132,8 +131,8 @@ func TestTheLimitItselfIsReviewed(t *testing.T) {
 	assert.Greater(t, l.Due, 1500.0, "the next one is not due at each record")
 }
 
-// First records of methods that nobody has met go beyond the limit. Reviews, which look at all
-// methods, do not become more with them.
+// First records of unknown methods can exceed the limit. The number of reviews, which cover all methods, does not
+// grow with them.
 func TestFewReviewsFarBeyondTheLimit(t *testing.T) {
 	var l Limit
 	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 20)

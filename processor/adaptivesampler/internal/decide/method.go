@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// priorRecords is how many records the service's coefficient of variation counts
-	// for, in addition to a method's own.
+	// priorRecords is the weight of the service's coefficient of variation, in records, in addition
+	// to a method's own.
 	priorRecords = 20
 
 	// priorMeanRecords is the same for the mean, which differs more from method
 	// to method than within one.
 	priorMeanRecords = 1
 
-	// smallChange is the relative change of a rate that is not worth serving to SDKs, as
-	// long as a budget is spent to within balanced all the same.
+	// smallChange is the relative change of a rate that is not worth serving to SDKs, as long as the
+	// budget is still spent to within balanced.
 	smallChange = 0.05
 	balanced    = 0.02
 
@@ -25,7 +25,7 @@ const (
 	maxRise = 2
 )
 
-// method is what the store holds of one key.
+// method is the stored state of one key.
 type method struct {
 	key     Key
 	version *version
@@ -34,7 +34,7 @@ type method struct {
 
 	seen        time.Time // last
 	calls       level
-	owed        float64      // calls of intervals that are not judged yet
+	owed        float64      // calls of intervals that are not evaluated yet
 	lately      float64      // calls per second of the last interval
 	wall, cpu   WeightedSums // of all intervals, older ones count less
 	entry       float64      // weights by caller, decayed
@@ -62,7 +62,7 @@ func (m *method) pinned() bool { return m.rule != nil && m.rule.Pinned() }
 // has sent anything, or the method is off.
 func (m *method) frozen() bool { return !m.version.heard || m.mode == methodfile.ModeOff }
 
-// measured returns the moments that decisions go by: CPU where it is known.
+// measured returns the moments that decisions use: CPU if it is known.
 func (m *method) measured() (of *WeightedSums, name string) {
 	if m.cpu.Records > 0 {
 		return &m.cpu, MeterCPU
@@ -81,9 +81,8 @@ func (m *method) cv() float64 {
 	return (priorRecords*prior + own.Records*own.CV()) / (priorRecords + own.Records)
 }
 
-// cost returns the mean time of a call in ns, in the unit of the service: CPU if any
-// of its methods has it. It is shrunk in logarithms, since means differ by orders
-// of magnitude.
+// cost returns the mean time of a call in ns, in the unit of the service: CPU if any of its methods has it. It is
+// shrunk on a logarithmic scale, because means differ by orders of magnitude.
 func (m *method) cost() float64 {
 	own, name := m.measured()
 	mean := own.Mean()
@@ -100,12 +99,12 @@ func (m *method) cost() float64 {
 	return math.Exp((n*math.Log(prior) + own.Records*math.Log(mean)) / (n + own.Records))
 }
 
-// usual returns how often the method is called when it is: a method that rests now
-// must not start again at a rate made for rest.
+// usual returns the method's frequency while it is called: a resting method must not start again at a rate made
+// for rest.
 func (m *method) usual() float64 { return max(m.calls.Now, m.calls.average()) }
 
-// rateBounds are the rates between which a method's may move. The lowest of the
-// configuration is lowered where a budget is too small, the file's is not.
+// rateBounds returns the bounds of a method's rate. The configuration's lowest rate is lowered if a budget is too
+// small; the method file's is not.
 type rateBounds struct{ least, low, high float64 }
 
 func (m *method) limits(cfg *Config) rateBounds {
@@ -121,13 +120,13 @@ func (m *method) limits(cfg *Config) rateBounds {
 	return l
 }
 
-// bound moves a rate inside, part of the lowest rate being in force.
+// bound moves a rate inside the bounds, with part of the lowest rate in force.
 func (l rateBounds) bound(rate, part float64) float64 {
 	return min(max(rate, l.least, part*l.low), l.high)
 }
 
-// daily returns how often the method is called in a day. The average holds while it is
-// called up to twice as often: beyond that the average is not true any more.
+// daily returns the method's calls a day. It uses the average while the method is called up to twice as often;
+// beyond that the average is outdated.
 func (m *method) daily() float64 {
 	return max(m.calls.average(), m.calls.Now/2) * secondsPerDay
 }
@@ -141,14 +140,12 @@ func (m *method) floorRate(cfg *Config) float64 {
 	return min(1, cfg.FloorRecordsPerDay/daily)
 }
 
-// aimed is the part of an error that is aimed at: spreads are not quite known and
-// records come unevenly over a day, and what is aimed at exactly is missed half of
-// the time.
+// aimed is the part of an error that is aimed at: spreads are known only approximately and records come unevenly
+// over a day, so an exact aim would be missed half of the time.
 const aimed = 0.85
 
-// enoughRate returns the rate at which the total of a day has that relative standard
-// error, but for the aim: spread * sqrt((1 - q) / (q * calls)), q the probability
-// of a record that has the quantity.
+// enoughRate returns the rate at which the total of a day has the wanted relative standard error, times aimed:
+// spread * sqrt((1 - q) / (q * calls)), where q is the probability that a record has the quantity.
 func (m *method) enoughRate(err float64) float64 {
 	err *= aimed
 	square := m.cv() * m.cv()
@@ -163,7 +160,7 @@ func (m *method) enoughRate(err float64) float64 {
 	return min(1, q)
 }
 
-// start returns the rate that the first decision starts from: the one in force.
+// start returns the current rate, from which the first decision starts.
 func (m *method) start(cfg *Config) float64 {
 	switch {
 	case m.p > 0:

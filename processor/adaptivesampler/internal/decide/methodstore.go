@@ -18,11 +18,11 @@ const (
 	maxOverflows = 1000
 )
 
-// methodStore holds what is known of all methods.
+// methodStore holds the state of all methods.
 type methodStore struct {
 	cfg       Config
 	methods   map[Key]*method
-	order     []*method // as they came, so that sums do not depend on a map's order
+	order     []*method // in order of arrival, so that sums do not depend on a map's order
 	services  map[serviceKey]*service
 	versions  map[Group]*version
 	overflows int
@@ -97,7 +97,7 @@ func (b *methodStore) addObservation(now time.Time, s *Observation) {
 	m.addObservation(now, s, b.cfg.Scorecard.Meter)
 }
 
-// place returns the method of a key, which it makes if there is room, else nil.
+// place returns the method of a key. It creates it if there is room, and returns nil otherwise.
 func (b *methodStore) place(now time.Time, key Key) *method {
 	if m, ok := b.methods[key]; ok {
 		return m
@@ -167,8 +167,8 @@ func (b *methodStore) evict(now time.Time) bool {
 	return len(idle) > 0
 }
 
-// forget removes methods that have not been seen for long. A method that is switched
-// off cannot be seen; it stays as long as its version does.
+// forget removes methods that have not been seen for long. A method that is off cannot be seen; it stays as long
+// as its version.
 func (b *methodStore) forget(now time.Time) {
 	b.remove(func(m *method) bool {
 		seen := m.seen
@@ -208,8 +208,8 @@ func (b *methodStore) drop(v *version) {
 	}
 }
 
-// Rules applies another method file to the methods. Methods that it switches off are not
-// seen from now on, so the next step learns nothing of them.
+// Rules applies another method file. Methods that it switches off are not seen from now on, so the next step
+// learns nothing about them.
 func (b *methodStore) Rules(of func(Key) *methodfile.Rule) {
 	for _, m := range b.order {
 		if m.rule = of(m.key); m.rule != nil && m.rule.Mode == methodfile.ModeOff {
@@ -230,7 +230,7 @@ func (b *methodStore) Unknown(g Group) Decision {
 	return d
 }
 
-// report returns the decisions that the step has left in the methods.
+// report returns the decisions of the step.
 func (b *methodStore) report() []Decision {
 	b.decisions = slices.Grow(b.decisions[:0], len(b.order))
 	b.stats.Planned, b.stats.Off = 0, 0

@@ -2,19 +2,19 @@ package decide
 
 import "math"
 
-// pooledRecords is the most that one method counts for in the spread of its
-// service: an inner loop must not be all that is known.
+// pooledRecords bounds the weight of one method in the spread of its service, so that an inner loop does not
+// dominate.
 const pooledRecords = 1000
 
-// pooled are the sums a service's pooled figures are made of.
+// pooled are the sums of a service's pooled figures.
 type pooled struct {
 	cpu, wall       float64
 	records, spread float64
 	methods, logs   float64
 }
 
-// pool works out what the methods of each service have in common. Where nothing
-// is known the spread is 1, that of exponential times.
+// pool computes the common figures of the methods of each service. Without data the spread is 1, that of
+// exponential times.
 func (b *methodStore) pool() {
 	for _, s := range b.services {
 		s.sums = pooled{}
@@ -43,7 +43,7 @@ func (b *methodStore) pool() {
 	}
 }
 
-// pool adds what the method knows to the sums of its service.
+// pool adds the method's data to the sums of its service.
 func (m *method) pool(s *service) {
 	own, name := m.measured()
 	if own.Records < 2 || own.Mean() <= 0 {
@@ -60,10 +60,9 @@ func (m *method) pool(s *service) {
 	s.sums.logs += math.Log(mean)
 }
 
-// inherit gives a new version's method what is known of the version before: it
-// is the best guess until it has records of its own, except that it is never
-// taken for more even than the service. Of versions that are seen in one step for the first
-// time none is before the other: who floods one would decide what the other is taken for.
+// inherit gives a new version's method the data of the version before. It is the best guess until the method has
+// records of its own, but its spread is never taken below the service's. Versions that are first seen in one step
+// do not inherit from each other: the sender of one would decide the rates of the other.
 func (b *methodStore) inherit(m *method) {
 	var before *method
 	for _, v := range m.version.service.versions {

@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// prepare does what all strategies need before they decide about rates: it determines
-// what a method is, whether it is measured at all, and what is compared.
+// prepare does the common work of all strategies before rates are decided: class, whether the method is measured,
+// and comparisons.
 func (b *methodStore) prepare(now time.Time) {
 	for _, m := range b.order {
 		m.classify(&b.cfg.Classes)

@@ -12,8 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// Restore puts a state in the place of what is known. Beyond max_methods those
-// seen longest ago are left out.
+// Restore replaces the stored state. Beyond max_methods, the methods that were seen longest ago are dropped.
 func (b *methodStore) Restore(data []byte) error {
 	if limit := (b.cfg.MaxMethods + maxOverflows + 1) * maxStateMethod; len(data) > limit {
 		return fmt.Errorf("state must have at most %d bytes for `max_methods` %d, found %d", limit, b.cfg.MaxMethods, len(data))
@@ -50,7 +49,7 @@ func (b *methodStore) Restore(data []byte) error {
 	return nil
 }
 
-// shrink takes out what does not fit, the longest unseen first.
+// shrink drops methods that do not fit, the least recently seen first.
 func (b *methodStore) shrink() {
 	excess := len(b.order) - b.overflows - b.cfg.MaxMethods
 	if excess <= 0 && b.overflows <= maxOverflows {

@@ -15,9 +15,8 @@ const (
 	ScoreWouldBe   = "off (shadow)"
 )
 
-// score is a method's account. The balance is in calls: a record stands for 1/p
-// of them, so how a method is sampled changes how exactly its account is kept,
-// and not where it goes.
+// score is a method's account. The balance is in calls: a record represents 1/p of them, so the sampling rate
+// affects the precision of the account, not its expected value.
 type score struct {
 	label     string // "" = not scored
 	balance   float64
@@ -29,8 +28,8 @@ type score struct {
 
 func (s *score) off() bool { return s.label == ScoreOff }
 
-// reborn returns the account of the same method in a new version. What was off is
-// tried, what was heavy is trusted.
+// reborn returns the account of the method in a new version: a method that was off is tried, a heavy one is
+// trusted.
 func (s *score) reborn(cfg *ScorecardConfig) score {
 	switch {
 	case s.off() || s.probation:
@@ -41,8 +40,8 @@ func (s *score) reborn(cfg *ScorecardConfig) score {
 	return score{}
 }
 
-// keep carries on the account over one interval and says whether the method is
-// to be off. Pinned methods, those of other SDKs and the overflow have none.
+// keep updates the account by one interval and reports whether the method is to be off. Pinned methods, those of
+// other SDKs and the overflow have no account.
 func (m *method) keep(now time.Time, cfg *ScorecardConfig) {
 	s := &m.score
 	if !cfg.Enabled || m.pinned() || m.foreign || m.key.isOverflow() {
@@ -66,9 +65,9 @@ func (m *method) keep(now time.Time, cfg *ScorecardConfig) {
 	}
 }
 
-// change returns what an interval's calls do to the balance. A single call has no
-// exclusive time of its own, so all have the mean: what the method took less
-// what the methods it called took. Where callers are not known there is none.
+// change returns the change of the balance by an interval's calls. A single call has no exclusive time of its own,
+// so the mean is used: the method's time less the time of the methods it called. Without known callers there is
+// none.
 func (m *method) change(cfg *ScorecardConfig) float64 {
 	if m.now.weight <= 0 {
 		return 0
@@ -88,8 +87,8 @@ func (m *method) change(cfg *ScorecardConfig) float64 {
 	return change - m.now.weight*ex.Debit
 }
 
-// enough returns how many records an account must show. One on probation has been judged
-// before: fewer tell whether the method is still what it was.
+// enough returns the number of records that an account needs. On probation a method was judged before, so fewer
+// records suffice.
 func (s *score) enough(cfg *ScorecardConfig) float64 {
 	if s.probation {
 		return cfg.MinRecords / 10

@@ -12,7 +12,7 @@ import (
 
 func scored(c *Config) { c.Scorecard.Enabled = true }
 
-// timed is a method whose calls all take so long, with so many calls a minute.
+// timed returns a method with the given calls a minute, each with the same time.
 func timed(method string, calls, p float64, each time.Duration) Observation {
 	s := called(named(shop, method), calls, p, float64(each), 0)
 	if each >= 10*time.Microsecond {
@@ -139,8 +139,8 @@ func TestOffIsTriedInANewVersion(t *testing.T) {
 	assert.Equal(t, ScoreOff, b.decision(next.Key).Score, "with the small balance of a probation")
 }
 
-// The rate decides how exactly the account is kept, and not where it goes: the
-// same calls bring a method to the same place after the same time.
+// The rate affects the precision of the account, not its expected value: the same calls bring a method to the same
+// balance after the same time.
 func TestTheRateDoesNotChangeTheScore(t *testing.T) {
 	ends := func(p float64, above float64) (minutes int) {
 		r := rand.New(rand.NewPCG(1, uint64(1e6*p)))
@@ -172,7 +172,7 @@ func TestTheRateDoesNotChangeTheScore(t *testing.T) {
 	}
 }
 
-// In shadow the account says what would be off, and every call is still counted.
+// In shadow the account reports methods that would be off, and every call is still counted.
 func TestTheScorecardInShadowSwitchesNothingOff(t *testing.T) {
 	b := newBench(t, func(c *Config) { scored(c); c.Scorecard.Shadow = true })
 	cheap, other := timed("cheap", 6e4, 0.01, time.Microsecond), timed("other", 60, 1, time.Millisecond)

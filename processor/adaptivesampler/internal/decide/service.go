@@ -4,7 +4,7 @@ import "time"
 
 type serviceKey struct{ namespace, name, environment string }
 
-// service is what its versions share.
+// service is the common state of its versions.
 type service struct {
 	key      serviceKey
 	versions []*version
@@ -34,21 +34,20 @@ type version struct {
 
 	counted bool    // counts have come since the version is known
 	late    bool    // its counts have not come yet
-	owed    float64 // seconds since they were evaluated last
+	owed    float64 // seconds since the last evaluation
 
 	// Weight of its records and of those whose caller is known, decayed.
 	weight, called float64
 }
 
-// edges reports whether enough callers are known to compute the time of a method's
-// callees.
+// edges reports whether enough callers are known to compute the time in a method's callees.
 func (v *version) edges() bool {
 	const nearlyAll = 0.9
 	return v.weight > 0 && v.called >= nearlyAll*v.weight
 }
 
-// Counts are late when many fewer calls are counted than the records stand for.
-// They are waited for, but not for ever; the first counts of a version are.
+// Counts are late if far fewer calls are counted than the records represent. They are awaited for a bounded time;
+// the first counts of a version are awaited without one.
 const (
 	lateRecords = 50
 	lateFactor  = 1.5

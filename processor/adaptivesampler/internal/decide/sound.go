@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 )
 
-// What a state may hold. It comes from a file, which may be anything.
+// Checks of a stored state, which comes from a file with any contents.
 
 func seconds(t time.Time) float64 {
 	if t.IsZero() {

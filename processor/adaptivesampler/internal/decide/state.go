@@ -2,20 +2,20 @@ package decide
 
 import "encoding/json"
 
-// stateVersion is that of the state's form. Another one is refused: what was
-// learned is learned again.
+// stateVersion is the version of the state's form. A state of another version is refused, and the strategy starts
+// to learn from nothing.
 const stateVersion = 1
 
 const (
 	// maxStateName bounds each name in a state.
 	maxStateName = 4096
 
-	// maxStateMethod is more than a method takes in a state with ordinary names;
-	// it bounds what Restore reads.
+	// maxStateMethod is an upper bound of a method's size in a state with ordinary names; it bounds
+	// the input of Restore.
 	maxStateMethod = 4096
 )
 
-// strategyState is what is kept across restarts. Times are Unix seconds.
+// strategyState is the state that survives restarts. Times are Unix seconds.
 type strategyState struct {
 	Version int          `json:"version"`
 	Last    float64      `json:"last"`
@@ -78,8 +78,7 @@ type savedScore struct {
 	Probation bool    `json:"probation,omitempty"`
 }
 
-// Snapshot returns what has been learned, as JSON. Its size is bounded by max_methods
-// and the length of names.
+// Snapshot returns the learned state as JSON. Its size is bounded by max_methods and the length of names.
 func (b *methodStore) Snapshot() []byte {
 	s := strategyState{Version: stateVersion, Last: seconds(b.last), Trim: b.trim, Groups: []groupState{}}
 	place := make(map[*version]int)

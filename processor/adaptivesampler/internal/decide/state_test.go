@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lively is a strategy that has seen a bit of everything.
+// lively returns a strategy whose state has a value in every field.
 func lively(t *testing.T, name string) *bench {
 	b := newBench(t, func(c *Config) { c.Strategy, c.Scorecard.Enabled, c.MaxMethods = name, true, 6 })
 	next := Group{Namespace: "eu", Service: "shop", Version: "2"}
@@ -26,7 +26,7 @@ func lively(t *testing.T, name string) *bench {
 	return b
 }
 
-// A strategy that was restored goes on as the one that was saved.
+// A restored strategy continues like the saved one.
 func TestStateSurvives(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		saved := lively(t, name)
@@ -114,8 +114,7 @@ func TestALowerBoundKeepsWhatWasSeenLast(t *testing.T) {
 	}
 }
 
-// FuzzRestore: whatever a file holds, a strategy takes it or refuses it, and what
-// it took it can decide by and give back.
+// FuzzRestore: a strategy accepts or refuses any file, and after accepting one it can decide and save.
 func FuzzRestore(f *testing.F) {
 	b := &testing.T{}
 	f.Add(lively(b, StrategyBudget).s.Snapshot())

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// What every strategy does.
+// Tests that every strategy passes.
 
 func using(name string) func(*Config) { return func(c *Config) { c.Strategy = name } }
 
@@ -128,8 +128,8 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	})
 }
 
-// A service whose processes are not heard keeps its rates: raised ones would
-// flood the collector when they are heard again.
+// A service whose processes are silent keeps its rates: raised ones would flood the collector when the processes
+// are back.
 func TestWhatIsNotHeardRests(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))

@@ -15,7 +15,7 @@ const (
 	secondsPerDay = 24 * 60 * 60
 )
 
-// faults collects what is wrong, by key.
+// faults collects faults by key.
 type faults []error
 
 func (f *faults) addf(format string, a ...any) { *f = append(*f, fmt.Errorf(format, a...)) }
@@ -82,7 +82,7 @@ func (c *Config) bounds(f *faults) {
 	}
 }
 
-// effective refuses options that are set and have no effect.
+// effective refuses options that are set without an effect.
 func (c *Config) effective(f *faults) {
 	defaults := DefaultConfig()
 	if c.Strategy == StrategyTiers && c.Budget != defaults.Budget {

@@ -1,7 +1,6 @@
 package sim
 
-// estimateCell is the calls and records of a stretch of time: what a total is estimated
-// from.
+// estimateCell holds the calls and records of a stretch of time, from which a total is estimated.
 type estimateCell struct {
 	calls   float64
 	weights float64 // sum of 1/q
@@ -37,7 +36,7 @@ func (c *estimateCell) enough() bool {
 	return c.calls == 0 || c.squares > 0 && c.weights*c.weights/c.squares >= least
 }
 
-// total returns the estimate of what all its calls took, and its variance.
+// total returns the estimated time of all calls, and its variance.
 func (c *estimateCell) total() (total, variance float64) {
 	if c.weights == 0 {
 		return 0, 0

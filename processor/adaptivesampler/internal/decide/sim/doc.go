@@ -1,5 +1,5 @@
-// Package sim runs the strategies of package decide, and those others use,
-// against services whose truth is known, and measures the results.
+// Package sim runs the strategies of package decide, and comparable ones, on services with a known truth, and
+// measures the results.
 //
 // population.go draws the methods, world.go lets a minute pass: calls are drawn,
 // each is kept by chance at the rate in force, and the rates that were decided
@@ -9,6 +9,6 @@
 // other strategies; they are in no product. scenario_*.go are the scenarios, figures.go the
 // table.
 //
-// Its invariant: the same seed gives the same figures. It knows no spans and no
-// queue but one number: what is dropped is aggregated, which adds up to the same.
+// Its invariant: the same seed gives the same figures. It has no spans, and of a queue only the number of refused
+// records, which are aggregated.
 package sim

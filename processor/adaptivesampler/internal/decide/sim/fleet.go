@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// fleet simulates processes and the collectors they send to, second by second: what an
-// interval keeps before its strategy decides, and after.
+// fleet simulates processes and their collectors, second by second: the records that an interval keeps before its
+// strategy decides, and after.
 type fleet struct {
 	methods    []*Method
 	processes  []*process
@@ -23,7 +23,7 @@ type fleet struct {
 	kept       map[string]*intervalTally
 }
 
-// intervalTally is what all collectors kept of a service, by interval of the first collector.
+// intervalTally holds the records that all collectors kept of a service, by interval of the first collector.
 type intervalTally struct {
 	since     int // the second in which the interval began, or the service in it
 	now       float64
@@ -44,8 +44,8 @@ const (
 	ratesTake    = 2 // seconds until processes go by rates that were decided
 )
 
-// collector does what the processor does: a strategy decides once per interval, and in
-// between each service has its limit.
+// collector works like the processor: a strategy decides once per interval, and each service has its limit
+// meanwhile.
 type collector struct {
 	strategy decide.Strategy
 	target   float64 // records a second and service
@@ -238,7 +238,7 @@ func (s *simulatedService) review(c *collector, now time.Time) {
 	}
 }
 
-// band is how far a rate may move before the one in force follows, as in the processor.
+// band is the change of a rate from which the rate in force follows, as in the processor.
 const band = 1.1
 
 // step ends an interval.

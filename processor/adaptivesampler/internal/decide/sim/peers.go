@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// peer shares the budget out by what was called in the last minute, without a
-// memory. share is how much of it a method gets, for so many calls.
+// peer distributes the budget by the calls of the last minute, without a memory. share is the weight of a method
+// for its calls.
 type peer struct {
 	budget float64 // records a minute
 	share  func(key decide.Key, calls float64) float64
@@ -20,8 +20,7 @@ func Uniform(budget float64) Stepper {
 	return &peer{budget, func(_ decide.Key, calls float64) float64 { return calls }}
 }
 
-// Throughput gives every method the same number of records, as samplers do that
-// hold a throughput per key.
+// Throughput gives every method the same number of records, like samplers with a throughput per key.
 func Throughput(budget float64) Stepper {
 	return &peer{budget, func(decide.Key, float64) float64 { return 1 }}
 }

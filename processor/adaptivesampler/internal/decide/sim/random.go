@@ -7,8 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// source gives each part of a run a generator of its own, so that the draws of
-// one do not move the others.
+// source gives each part of a run its own generator, so that the draws of one do not affect the others.
 func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
 
 func poisson(r *rand.Rand, mean float64) float64 {
@@ -31,7 +30,7 @@ func poisson(r *rand.Rand, mean float64) float64 {
 	return distuv.Poisson{Lambda: mean, Src: r}.Rand()
 }
 
-// binomial returns how many of n calls are kept at rate p.
+// binomial returns the number of kept calls out of n at rate p.
 func binomial(r *rand.Rand, n, p float64) float64 {
 	switch {
 	case n <= 0 || p <= 0:

@@ -12,8 +12,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// killed is a strategy that dies after each step. What it learned is put into the
-// next one.
+// killed is a strategy that is replaced after each step by a new one with its restored state.
 type killed struct {
 	decide.Strategy
 	t     *testing.T

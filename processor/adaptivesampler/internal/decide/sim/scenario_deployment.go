@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Rollout is what a new version gets that takes a tenth of the calls.
+// Rollout is the result for a new version with a tenth of the calls.
 type Rollout struct {
 	TooMany int     // as in After
 	Even    float64 // median over methods of the new version's records relative to the old one's

@@ -63,7 +63,7 @@ func shippedFleet(collectors int, either bool, seed uint64) *fleet {
 	return f
 }
 
-// First returns what is kept of a service when something happens, by interval, over the target.
+// First returns the records kept of a service around an event, by interval, relative to the target.
 func First(e *event, seed uint64) []float64 {
 	f := shippedFleet(e.collectors, e.either, seed)
 	if e.settled {

@@ -18,8 +18,8 @@ type Scored struct {
 	Counted  float64    // calls that records stand for by those that were counted, less 1
 }
 
-// Kinds of methods. A wrapper takes 20 us a call and gives 19 of them to its
-// callee: +1 and -2. What grows is cheap for half a day and then expensive.
+// Kinds of methods. A wrapper takes 20 us a call, of which its callee takes 19: +1 and -2. A growing method is cheap
+// for half a day and then expensive.
 const (
 	expensive = iota
 	cheap

@@ -6,8 +6,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// settled is how long a world runs before something happens to it, and watched
-// for how long it is observed after that, in minutes.
+// settled is the time for which a world runs before an event, and watched the time after it, in minutes.
 const (
 	settled = 2 * 60
 	watched = 60
@@ -22,7 +21,7 @@ type After struct {
 	Turns   float64 // turns per method and hour, from the 11th interval on
 }
 
-// Change watches what a change of the load does.
+// Change observes the effect of a change of the load.
 func Change(w *World, budget float64, load Load) After {
 	after := After{Spent: watched + 1}
 	var turns turns

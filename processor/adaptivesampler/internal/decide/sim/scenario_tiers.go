@@ -22,8 +22,8 @@ func pin(rate float64) *methodfile.Rule {
 	return &methodfile.Rule{Rate: rate, Explicit: true, Max: 1, CPURate: math.NaN(), Mode: methodfile.ModeSample}
 }
 
-// entered gives methods what classes are learned from. Of each eight one is an entry, one
-// stands at the threshold and one between the two.
+// entered sets the data from which classes are learned. Of each eight methods one is an entry, one stands at the
+// threshold and one between the two.
 func entered(methods []*Method) {
 	for i, m := range methods {
 		m.Entry = [8]float64{0.9, 0.5, 0.3, 0.05, 0.05, 0.05, 0.05, 0}[i%8]
@@ -76,8 +76,7 @@ func Tier(size int, seed uint64) Tiered {
 	}
 }
 
-// meant returns the part of the methods whose rate is the one of their class, or the
-// floor where that is higher.
+// meant returns the part of the methods with the rate of their class, or the floor if that is higher.
 func meant(w *World, cfg *decide.Config) float64 {
 	n := 0
 	for _, m := range w.Methods {

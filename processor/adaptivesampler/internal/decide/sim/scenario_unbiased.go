@@ -8,8 +8,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Unbiased is how estimates of totals compare with the truth while a strategy
-// changes the rates.
+// Unbiased compares estimates of totals with the truth while a strategy changes the rates.
 type Unbiased struct {
 	Estimates int
 	Bias      float64 // mean relative error of the total over all methods
@@ -25,9 +24,8 @@ const (
 	unbiasedBudget  = 600.0
 )
 
-// Measure runs under many seeds. Everything is against the estimator: calls are
-// slow when there are many of them, which is when rates fall; queues drop slow
-// calls, and then only; rates jump because load does.
+// Measure runs with many seeds. The conditions are adverse for the estimator: calls are slow when there are many of
+// them, which is when rates fall; queues drop only slow calls; rates jump with the load.
 func Measure(runs int, seed uint64) Unbiased {
 	var u Unbiased
 	var truth, estimate, plain, dropped float64
@@ -53,7 +51,7 @@ func Measure(runs int, seed uint64) Unbiased {
 // estimated is one method in one run.
 type estimated struct{ truth, expected, total, error, plain, dropped float64 }
 
-// watchedMethod is a method, the rate its SDKs have, and what was kept.
+// watchedMethod is a method, the rate of its SDKs, and its kept records.
 type watchedMethod struct {
 	*Method
 	sdk, here float64

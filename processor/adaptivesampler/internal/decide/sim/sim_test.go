@@ -25,7 +25,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// The goals must be ones that can be missed.
+// The goals can be missed.
 func TestWhatIsWrongIsSeen(t *testing.T) {
 	u := Measure(5, 1)
 	assert.Less(t, u.Plain, -0.05, "calls times the plain mean")
@@ -47,7 +47,7 @@ func TestWhatIsWrongIsSeen(t *testing.T) {
 	assert.Greater(t, slices.Max(f.kept["shop"].perSecond), 2.0*shipped, "two collectors whose intervals don't begin together")
 }
 
-// A rate that swings to and fro is seen as such, one that goes somewhere is not.
+// A rate that oscillates is detected as such, one that moves in one direction is not.
 func TestTurnsAreCounted(t *testing.T) {
 	count := func(rate func(i int) float64) int {
 		var z zigzag

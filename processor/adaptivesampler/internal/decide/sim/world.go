@@ -9,12 +9,12 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Stepper is what decides: a strategy of package decide, or a peer.
+// Stepper decides rates: a strategy of package decide, or a peer.
 type Stepper interface {
 	Step(now time.Time, seen []decide.Observation) []decide.Decision
 }
 
-// Load is how often a method is called in a minute, relative to its average.
+// Load is the frequency of a method's calls in a minute, relative to its average.
 type Load func(m *Method, minute int) float64
 
 // steady returns the same load at all times.
@@ -25,7 +25,7 @@ func diurnal(m *Method, minute int) float64 {
 	return 1 + 0.5*math.Sin(2*math.Pi*float64(minute)/minutesPerDay+m.Phase)
 }
 
-// World is services, what decides about them, and a clock.
+// World is a set of services, their Stepper, and a clock.
 type World struct {
 	Methods []*Method
 	Stepper Stepper
@@ -41,11 +41,10 @@ type World struct {
 	last    map[decide.Key]decide.Decision
 }
 
-// inForce are the rates of a method: the one that all have, and the one that has
-// been decided and is on its way.
+// inForce are the rates of a method: the current one, and the decided one that processes do not have yet.
 type inForce struct{ now, next float64 }
 
-// Tally is what was kept of a method, and what there was while it was on.
+// Tally holds the kept records of a method, and its calls while it was on.
 type Tally struct {
 	Calls, Records float64
 	Weights        float64 // sum of 1/p
@@ -53,7 +52,7 @@ type Tally struct {
 	Off            float64 // minutes in which it was off
 }
 
-// Passed is what a minute brought.
+// Passed is the result of a minute.
 type Passed struct{ Calls, Records float64 }
 
 // coldStart is the rate of methods without a decision.
@@ -88,7 +87,7 @@ func (w *World) Rate(m *Method) float64 { return w.rates[w.index[m.Key]].now }
 
 var start = time.Unix(1_800_000_000, 0)
 
-// threshold is from where on a call is heavy for the scorecard, ns.
+// threshold is the time in ns from which a call is heavy for the scorecard.
 var threshold = float64(decide.DefaultConfig().Scorecard.Inclusive.Threshold)
 
 // Pass lets a minute pass and the stepper decide. A method that is off does not
@@ -138,7 +137,7 @@ func (w *World) Pass(load Load) Passed {
 // Decision returns the last one about a method.
 func (w *World) Decision(m *Method) decide.Decision { return w.last[m.Key] }
 
-// keep counts the calls, and draws which of them are kept and what they took.
+// keep counts the calls, and draws which of them are kept and their times.
 func (w *World) keep(i int, s *decide.Observation, calls, p float64) {
 	if p == 0 {
 		return
