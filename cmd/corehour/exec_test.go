@@ -21,7 +21,7 @@ func TestExecMistakes(t *testing.T) {
 		{"", exitFailed, "corehour exec: want a program to run, found none"},
 		{"--", exitFailed, "corehour exec: want a program to run, found none"},
 		{"--rate 2 -- true", exitFailed, "corehour exec: --rate: want 0 to 1, found 2"},
-		{"--bin /nowhere -- true", exitFailed, "corehour exec: corehour-collector is not in /nowhere: build it with `make build`, or say where it is with --bin"},
+		{"--bin /nowhere -- true", exitFailed, "corehour exec: corehour-collector is not in /nowhere: build it with `make build`, or set its directory with --bin"},
 		{"--warehouse gs://b -- true", exitFailed, `corehour exec: --warehouse: want a local directory, found "gs://b"`},
 		{"--warehouse " + binaries + " -- true", exitFailed, "corehour exec: --warehouse: want a warehouse, or a new or empty directory"},
 		{"--output /nowhere/file -- true", exitFailed, "corehour exec: --output: open /nowhere/file: "},

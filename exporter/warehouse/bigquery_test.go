@@ -214,8 +214,8 @@ func TestBigQueryConfig(t *testing.T) {
 		"bigquery: {project: my-project, dataset: d, dead_letter_bytes: -1}":                         "`dead_letter_bytes` must be positive, found -1",
 		"bigquery: {project: my-project, dataset: d, nonsense: 1}":                                   "nonsense",
 		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://bigquery.test'}}":   "",
-		"bigquery: {project: my-project, dataset: d, endpoints: {api: bigquery.test}}":               "`endpoints::api`: it must be a URL as https://bigquery.googleapis.com, found \"bigquery.test\"",
-		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://me:secret@host'}}":  "`endpoints::write`: it must be without user and password, as https://bigquerystorage.googleapis.com; credentials are those of the environment; found \"...@host\"",
+		"bigquery: {project: my-project, dataset: d, endpoints: {api: bigquery.test}}":               "`endpoints::api`: it must be a URL like https://bigquery.googleapis.com, found \"bigquery.test\"",
+		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://me:secret@host'}}":  "`endpoints::write`: it must be without user and password, like https://bigquerystorage.googleapis.com; credentials come from the environment; found \"...@host\"",
 	} {
 		_, err := load(t, text)
 		if want == "" {
