@@ -26,11 +26,11 @@ type answer struct {
 	message  *api_v2.SamplingStrategyResponse // and that for gRPC
 	err      error
 
-	accounted bool // its bytes are; guarded by the mutex of answers
+	accounted bool // its bytes are counted; guarded by the mutex of answers
 }
 
-// answers keep what is served encoded. There is one of each endpoint and target,
-// that of the newest table; the least recently used are evicted first.
+// answers caches encoded answers: one for each endpoint and target, with the newest table. The least recently
+// used are evicted first.
 type answers struct {
 	mu    sync.Mutex
 	most  int // bytes
@@ -49,8 +49,7 @@ func (a *answers) size() int64 {
 	return int64(len(a.byKey))
 }
 
-// of returns the answer of this revision, made by encode if it is new, and how
-// many others were evicted.
+// of returns the answer for this revision, encoded by encode if it is new, and the number of evicted answers.
 func (a *answers) of(key answerKey, revision string, encode func(*answer) ([]byte, error)) (*answer, int64) {
 	found := a.place(key, revision)
 	var gone int64
@@ -78,8 +77,7 @@ func (a *answers) place(key answerKey, revision string) *answer {
 	return made
 }
 
-// weight returns about how much memory an answer takes: its texts and, as a constant, the
-// rest of a small one.
+// weight returns the approximate memory of an answer: its texts, and a constant for the rest.
 func (a *answer) weight() int {
 	k := &a.key
 	names := len(k.namespace) + len(k.service) + len(k.environment) + len(k.version)
@@ -90,7 +88,7 @@ func (a *answer) weight() int {
 	return n
 }
 
-// account adds an answer that has been made, unless it was replaced meanwhile.
+// account counts the bytes of a new answer, unless it was replaced meanwhile.
 func (a *answers) account(made *answer) (gone int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

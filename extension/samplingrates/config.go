@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// longestWait is how long a poll is held at most.
+	// longestWait is the longest time for which a poll is held.
 	longestWait = 25 * time.Second
 
-	// writeReserve is left of the server's timeouts to write an answer.
+	// writeReserve is the part of the server's timeouts reserved for writing an answer.
 	writeReserve = 5 * time.Second
 
 	// defaultGRPC is the address that samplers of Jaeger's protocol expect.
@@ -39,8 +39,8 @@ type Config struct {
 	_ struct{}
 }
 
-// GRPCConfig is where the gRPC server listens. It has no security settings of its own:
-// `tls`, `auth` and `middlewares` are those of the HTTP server, so it cannot be more open.
+// GRPCConfig is the address of the gRPC server. It has no security settings of its own: `tls`, `auth` and
+// `middlewares` of the HTTP server apply, so it cannot be more open.
 type GRPCConfig struct {
 	NetAddr confignet.AddrConfig `mapstructure:",squash"`
 
@@ -57,18 +57,17 @@ func (g GRPCConfig) Validate() error {
 
 // Limits bound the memory that clients can use.
 type Limits struct {
-	// MaxWaiting is how many clients may wait for a change; the others are
-	// answered at once.
+	// MaxWaiting is the maximum number of clients that wait for a change; further ones are answered at
+	// once.
 	MaxWaiting int `mapstructure:"max_waiting"`
 
-	// MaxAnswersMiB is how much memory encoded answers may take.
+	// MaxAnswersMiB bounds the memory of encoded answers.
 	MaxAnswersMiB int `mapstructure:"max_answers_mib"`
 
-	// MaxServices is of how many services the rates served to stock SDKs are
-	// remembered.
+	// MaxServices is the number of services whose rates served to stock SDKs are remembered.
 	MaxServices int `mapstructure:"max_services"`
 
-	// RememberedTables is how many tables are remembered of a service.
+	// RememberedTables is the number of tables remembered per service.
 	RememberedTables int `mapstructure:"remembered_tables"`
 
 	_ struct{}
@@ -140,7 +139,7 @@ func (l Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxWait returns how long a poll can be held: both timeouts end the request.
+// maxWait returns the longest time for which a poll can be held: both timeouts end the request.
 func (c *Config) maxWait() time.Duration {
 	wait := longestWait
 	for _, timeout := range []time.Duration{c.HTTP.WriteTimeout, c.HTTP.ReadTimeout} {

@@ -53,7 +53,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Who may ask is for another extension to say.
+// Authentication belongs to other extensions.
 func TestAuthentication(t *testing.T) {
 	config, err := load(t, "{endpoint: 'localhost:0', auth: {authenticator: gate}}")
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func (doorman) Authenticate(ctx context.Context, sources map[string][]string) (c
 	return ctx, nil
 }
 
-// Two on one address: the second says which.
+// For two servers on one address the second reports the address.
 func TestAddressInUse(t *testing.T) {
 	r := start(t, testConfig(nil))
 	second := newRig(t, testConfig(func(c *Config) { c.HTTP.NetAddr.Endpoint = r.server.address.String() }))
@@ -111,7 +111,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
+// bounds.yaml, the source of docs/reference/bounds.md, matches the code.
 func TestBoundsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)

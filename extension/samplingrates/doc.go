@@ -1,8 +1,6 @@
-// Package samplingrates is the extension sampling_rates: it serves over HTTP the
-// rates that the adaptive sampler decides, to corehour SDKs by long polls
-// (poll.go) and to stock SDKs as Jaeger's remote sampling (jaeger.go), which it
-// serves over gRPC, too (grpc.go). It also answers why a method has its rate
-// (explain.go).
+// Package samplingrates is the extension sampling_rates: it serves the rates of the adaptive sampler over HTTP,
+// to corehour SDKs by long polls (poll.go) and to stock SDKs by Jaeger's remote sampling (jaeger.go), which is
+// also served over gRPC (grpc.go). It also explains the rate of a method (explain.go).
 //
 // The path of a poll: server.serveRates parses the query and gets the table from
 // the published source. If the client has it, server.waitForChange holds the

@@ -7,8 +7,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// maxExplanations is how many versions and environments of a method are
-// explained at once.
+// maxExplanations is the maximum number of versions and environments of a method in one explanation.
 const maxExplanations = 1000
 
 // explanations are the answer of /v1/explain.
@@ -17,7 +16,7 @@ type explanations struct {
 	More         int                 `json:"more,omitempty"` // left out
 }
 
-// serveExplain answers why a method has its rate.
+// serveExplain explains the rate of a method.
 func (s *server) serveExplain(x *exchange) requestResult {
 	q, err := explainParameters.parse(x.request.URL.RawQuery)
 	if err != nil {

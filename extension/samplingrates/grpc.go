@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// maxIdle closes idle connections. Clients that still run open another one; the Java
-	// agent polls every minute.
+	// maxIdle closes idle connections. Running clients open another one; the Java agent polls every
+	// minute.
 	maxIdle = 5 * time.Minute
 
-	// maxStreams is how many calls one connection may have in flight.
+	// maxStreams is the maximum number of calls in flight per connection.
 	maxStreams = 100
 )
 
@@ -37,7 +37,7 @@ const (
 type grpcServer struct {
 	server  *grpc.Server
 	address net.Addr
-	ended   chan struct{} // closed: it has
+	ended   chan struct{} // closed when it has stopped
 }
 
 // grpcConfig returns the options of the gRPC server, with the security settings of
@@ -74,7 +74,7 @@ func (s *server) startGRPC(ctx context.Context, host component.Host) error {
 	}
 	listener, err := config.NetAddr.Listen(ctx)
 	if errors.Is(err, syscall.EADDRINUSE) && config.NetAddr.Endpoint == defaultGRPC {
-		// The address is the default, and a well-known one: no reason not to start.
+		// A failure at the default, well-known address is no reason not to start.
 		s.set.Logger.Warn("Not serving sampling rates over gRPC: another program, such as another collector or Jaeger, "+
 			"listens there; set `grpc::endpoint` of sampling_rates", zap.String("endpoint", defaultGRPC))
 		return nil
@@ -131,8 +131,8 @@ func (m samplingManager) GetSamplingStrategy(ctx context.Context, asked *api_v2.
 	return a.message, nil
 }
 
-// messageWeight is about the memory of an operation of a message, without its name,
-// which the strategy has, too.
+// messageWeight is the approximate memory of an operation in a message, without its name, which the strategy
+// shares.
 const messageWeight = 192 // bytes
 
 // message returns the response as a protobuf message. It is immutable: it is encoded for
@@ -156,7 +156,7 @@ func (r *strategyResponse) message() *api_v2.SamplingStrategyResponse {
 	}
 }
 
-// attempts counts calls over gRPC, those too that never reach a handler.
+// attempts counts calls over gRPC, including those that never reach a handler.
 type attempts struct{ telemetry *telemetry }
 
 type attempt struct {
@@ -193,7 +193,7 @@ func (c attempts) HandleRPC(ctx context.Context, event stats.RPCStats) {
 func (attempts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (attempts) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// resultOf returns how a call ended, as a result of the HTTP server.
+// resultOf converts the status of a call to a result of the HTTP server.
 func resultOf(err error) requestResult {
 	switch status.Code(err) {
 	case codes.OK:

@@ -57,7 +57,7 @@ func (r *rig) awaitCounted(want map[string]int64) {
 	require.EventuallyWithT(r.t, func(c *assert.CollectT) { assert.Equal(c, want, r.counted("requests")) }, patience, time.Millisecond)
 }
 
-// The answers over gRPC are those over HTTP, and what was served is remembered alike.
+// Answers over gRPC equal those over HTTP, and served rates are remembered alike.
 func TestJaegerOverGRPC(t *testing.T) {
 	r := start(t, testConfig(nil))
 	client, _ := r.jaegerClient(insecure.NewCredentials())
@@ -101,7 +101,7 @@ func TestJaegerOverGRPC(t *testing.T) {
 	assert.Equal(t, 0.25, got)
 }
 
-// Every attempt is counted, those too that no handler sees.
+// Every attempt is counted, including those that no handler sees.
 func TestAttemptsOverGRPC(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("7", 0.25))
@@ -137,7 +137,7 @@ func TestAttemptsOverGRPC(t *testing.T) {
 	assert.Equal(t, codes.Canceled, status.Code(err))
 }
 
-// Many clients get one message at a time, which nobody changes: the race detector sees.
+// Many clients get one message at a time, and nobody changes it: the race detector checks that.
 func TestManyAskOverGRPC(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", operations(rates.Operation{Name: "a", P: 0.5}, rates.Operation{Name: "b", P: 0.25}))
@@ -181,8 +181,7 @@ func TestGRPCAddressInUse(t *testing.T) {
 	require.NoError(t, second.server.Shutdown(t.Context()))
 }
 
-// The default address is a well-known one that another program may have. The HTTP
-// server starts all the same.
+// The default address is a well-known one that another program can have. The HTTP server starts all the same.
 func TestDefaultGRPCAddressInUse(t *testing.T) {
 	if other, err := net.Listen("tcp", defaultGRPC); err == nil {
 		t.Cleanup(func() { assert.NoError(t, other.Close()) })
@@ -217,8 +216,8 @@ func (porter) Authenticate(ctx context.Context, sources map[string][]string) (co
 	return doorman{}.Authenticate(ctx, map[string][]string{"Authorization": sources["authorization"]})
 }
 
-// With TLS and client certificates over HTTP there are both over gRPC: neither a
-// client without TLS nor one without a certificate gets an answer.
+// TLS and client certificates of HTTP also apply to gRPC: neither a client without TLS nor one without a
+// certificate gets an answer.
 func TestGRPCTLS(t *testing.T) {
 	cert, key, pool, pair := certificate(t)
 	config, err := load(t, fmt.Sprintf("{endpoint: 'localhost:0', grpc: {endpoint: 'localhost:0'}, tls: {cert_file: %q, key_file: %q, client_ca_file: %q}}", cert, key, cert))
@@ -246,7 +245,7 @@ func TestGRPCTLS(t *testing.T) {
 	r.awaitCounted(map[string]int64{"sampling ok": 1})
 }
 
-// Security settings of its own would be a second place for them.
+// Security settings of its own are refused, because they would be a second place for them.
 func TestGRPCHasNoSecurityOfItsOwn(t *testing.T) {
 	for _, key := range []string{"tls", "auth", "middlewares"} {
 		_, err := load(t, "{grpc: {"+key+": {}}}")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// endpoint is one of the paths that are served.
+// endpoint is a served path.
 type endpoint uint8
 
 const (
@@ -21,16 +21,16 @@ const (
 
 var endpointNames = [endpointCount]string{"rates", "sampling", "explain", "other"}
 
-// requestResult is how a request ended.
+// requestResult is the result of a request.
 type requestResult uint8
 
 const (
 	resultOK          requestResult = iota // an answer
-	resultUnchanged                        // rates are those the client has
+	resultUnchanged                        // the client has the current rates
 	resultBad                              // the query is invalid
 	resultUnavailable                      // no rates are published
 	resultGone                             // the client left while it waited
-	resultFailed                           // what was published cannot be encoded
+	resultFailed                           // the published rates cannot be encoded
 	resultRefused                          // no such endpoint, or not by GET
 	resultCount
 )
@@ -72,12 +72,11 @@ func (s *server) handler() http.Handler {
 func (x *exchange) write(status int, body []byte) {
 	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(status)
-	n, _ := x.Write(body) // a client that is gone is not our fault
+	n, _ := x.Write(body) // a disconnected client is no fault
 	x.bytes += int64(n)
 }
 
-// refuse answers with a line of text that says what is wrong. Texts contain little of what
-// was sent, and quote it.
+// refuse answers with a line of text that describes the fault. It quotes at most a short part of the request.
 func (x *exchange) refuse(status int, how requestResult, text string) requestResult {
 	x.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	x.Header().Set("X-Content-Type-Options", "nosniff")
@@ -91,8 +90,7 @@ func (x *exchange) bad(err error) requestResult {
 
 const noRates = "no rates are published: a sampler in a pipeline of this collector has to name this extension under `rates`"
 
-// unavailable answers that clients should use their own configuration and poll again,
-// not all at once.
+// unavailable tells clients to use their own configuration and to poll again at different times.
 func (x *exchange) unavailable() requestResult {
 	x.retryAfter(retrySource)
 	return x.refuse(http.StatusServiceUnavailable, resultUnavailable,

@@ -18,7 +18,7 @@ import (
 
 const question1 = "/v1/rates?namespace=&service=shop&environment=prod&version=1.2&instance=a&wait=25s"
 
-// What a request gets that asks for nothing that waits.
+// Answers to requests that do not wait.
 func TestAnswers(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("7", 0.25))
@@ -80,7 +80,7 @@ func TestAnswers(t *testing.T) {
 	assert.Equal(t, map[string]int64{"rates": int64(len(r.get(question1).body))}, subtract(r, func() { r.get(question1) }))
 }
 
-// subtract is what a request added to the bytes.
+// subtract returns the bytes that a request added.
 func subtract(r *rig, do func()) map[string]int64 {
 	before := r.counted("bytes")
 	do()
@@ -93,7 +93,7 @@ func subtract(r *rig, do func()) map[string]int64 {
 	return added
 }
 
-// The empty list of methods is a list.
+// An empty list of methods is encoded as a list.
 func TestNoMethods(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", &rates.Table{Revision: "1", TTLSeconds: 60})
@@ -133,7 +133,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// Any revision makes a tag that fits into a header and comes back the same.
+// Any revision becomes an ETag that fits into a header and is recognised when it comes back.
 func TestTags(t *testing.T) {
 	seen := map[string]string{}
 	for _, revision := range []string{"", "1", "a b", `a"b`, "a,b", "ä", "a\nb", strings.Repeat("x", 65), strings.Repeat("x", 66)} {
@@ -162,7 +162,7 @@ func TestWithdraw(t *testing.T) {
 	first()
 	second, err := r.server.Publish("b", newSource())
 	require.NoError(t, err)
-	first() // twice, and after another came: nothing
+	first() // a second withdrawal has no effect
 	require.NotNil(t, r.server.get())
 	assert.Equal(t, "b", r.server.get().owner)
 	second()

@@ -28,7 +28,7 @@ type fakeSource struct {
 	changed  chan struct{}
 	asked    int
 	explain  []rates.Explanation
-	explains []string // what was asked
+	explains []string // requested explanations
 }
 
 func newSource() *fakeSource {
@@ -59,7 +59,7 @@ func (f *fakeSource) set(service string, table *rates.Table) {
 
 func p(x float64) *float64 { return &x }
 
-// tableOf is a table with one method at this rate.
+// tableOf returns a table with one method at this rate.
 func tableOf(revision string, rate float64) *rates.Table {
 	return &rates.Table{
 		Revision: revision, TTLSeconds: 300, Default: rates.Rate{Mode: "sample", P: p(1)},
@@ -96,7 +96,7 @@ type host struct {
 
 func (h host) GetExtensions() map[component.ID]component.Component { return h.extensions }
 
-// newRig has a source published, and does not listen.
+// newRig publishes a source, and does not listen.
 func newRig(t *testing.T, config *Config) *rig {
 	t.Helper()
 	r := &rig{t: t, source: newSource(), metrics: componenttest.NewTelemetry()}

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// maxOperations is as many as the Go sampler of Jaeger's protocol looks up by
-// name; it gives all others the default probability.
+// maxOperations is the maximum number of operations that Jaeger's Go sampler looks up by name; all others get the
+// default probability.
 const maxOperations = 256
 
 // The answer in Jaeger's remote sampling protocol, sampling.proto as JSON. There
@@ -37,8 +37,7 @@ type (
 	}
 )
 
-// serveSampling answers a stock SDK, which only sends its service, and remembers the
-// answer.
+// serveSampling answers a stock SDK, which sends only its service, and remembers the answer.
 func (s *server) serveSampling(x *exchange) requestResult {
 	q, err := samplingParameters.parse(x.request.URL.RawQuery)
 	if err != nil {
@@ -105,8 +104,7 @@ func responseOf(table *rates.Table) strategyResponse {
 	}
 }
 
-// probability limits what is served to between 0 and 1: one of the clients refuses a
-// whole answer for a number outside.
+// probability clamps to 0 and 1: one client refuses a whole answer for a number outside.
 func probability(p float64) float64 {
 	if math.IsNaN(p) {
 		return 1
@@ -114,8 +112,7 @@ func probability(p float64) float64 {
 	return min(max(p, 0), 1)
 }
 
-// strategy is what was served to a stock SDK. Many are remembered, so it is two lists
-// and no map.
+// strategy is the set of rates served to a stock SDK. Many are remembered, so it is two lists instead of a map.
 type strategy struct {
 	otherwise     float64
 	names         []string // of operations, sorted
@@ -141,7 +138,7 @@ func (st *strategy) probability(operation string) float64 {
 	return st.otherwise
 }
 
-// weightOfNames returns about how much memory the names take, in bytes.
+// weightOfNames returns the approximate memory of the names, in bytes.
 func (st *strategy) weightOfNames() int {
 	n := 16 * len(st.names)
 	for _, name := range st.names {

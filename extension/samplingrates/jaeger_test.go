@@ -130,8 +130,7 @@ func TestServedRatesAreBounded(t *testing.T) {
 	assert.EqualValues(t, 5, r.counted("table_size")["tables"])
 }
 
-// Questions for services that nobody has heard of do not make it forget one that sends spans, or
-// one that asks from elsewhere.
+// Polls for unknown services do not evict a service that sends spans, or one that polls from another address.
 func TestInventedServicesLeaveRatesAlone(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", operations(rates.Operation{Name: "x", P: 0.1}))
@@ -159,8 +158,7 @@ func TestInventedServicesLeaveRatesAlone(t *testing.T) {
 	require.True(t, ok)
 }
 
-// What is remembered is bounded by bytes, however many operations services have, and
-// small where their rates change and their names do not.
+// The remembered tables are bounded by bytes, for any number of operations, and are small if only rates change.
 func TestServedRatesAreBoundedByBytes(t *testing.T) {
 	tableOf := func(name string, revision int) *strategy {
 		table := &rates.Table{}

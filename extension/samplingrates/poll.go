@@ -11,16 +11,15 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// retryNotHeld is after how long a client whose poll could not be held should retry.
+// retryNotHeld is the pause for a client whose poll could not be held.
 const retryNotHeld = 5 // seconds
 
-// retrySource is after how long a client should retry where there are no rates.
+// retrySource is the pause for a client while there are no rates.
 const retrySource = 2 // seconds
 
-// serveRates answers a corehour SDK: at once if its rates are not those of its
-// If-None-Match, else as soon as they change, or, at the end of the wait, that
-// they have not. Provisional rates count as none: a process that has moved here from
-// another collector keeps its rates until its records have shown what they are.
+// serveRates answers a corehour SDK: at once if its rates differ from those of its If-None-Match, else when they
+// change, or at the end of the wait with 304. Provisional rates count as none: a process that has moved here from
+// another collector keeps its rates until its records have shown them.
 func (s *server) serveRates(x *exchange) requestResult {
 	q, err := ratesParameters.parse(x.request.URL.RawQuery)
 	if err != nil {
@@ -51,7 +50,7 @@ func (s *server) serveRates(x *exchange) requestResult {
 	return s.waitForChange(x, q.target, from, table, changed, jittered(wait))
 }
 
-// waitForChange holds a request until there are rates that differ from the client's.
+// waitForChange holds a request until the rates differ from the client's.
 func (s *server) waitForChange(x *exchange, target rates.Target, from *published, table *rates.Table, changed <-chan struct{}, wait time.Duration) requestResult {
 	had := table
 	end := time.NewTimer(wait)
@@ -115,8 +114,8 @@ func (x *exchange) unchanged(table *rates.Table) requestResult {
 	return resultUnchanged
 }
 
-// etag returns a weak ETag, since the same rates travel compressed and not. A revision
-// that would not fit into a header goes by its hash.
+// etag returns a weak ETag, because the same rates are sent compressed and uncompressed. A revision that does not
+// fit into a header is replaced by its hash.
 func etag(revision string) string {
 	if len(revision) > 64 || strings.ContainsFunc(revision, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == ',' }) {
 		sum := sha256.Sum256([]byte(revision))

@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/collector/config/confighttp"
 )
 
-// A waiting client learns of a change, and of nothing else.
+// A waiting client is woken by a change of its rates, and by nothing else.
 func TestPush(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("1", 0.5))
@@ -77,7 +77,7 @@ func TestProvisional(t *testing.T) {
 	assert.Equal(t, 503, (<-answered).status)
 }
 
-// How long a client is held, on the clock of a bubble.
+// The length of a wait, with the clock of a synctest bubble.
 func TestHowLongAClientWaits(t *testing.T) {
 	for _, c := range []struct {
 		name, wait  string
@@ -163,7 +163,7 @@ func TestAChangeIsSpread(t *testing.T) {
 	})
 }
 
-// However many there are, nobody waits for its turn longer than a second.
+// With any number of clients, none waits for its turn longer than a second.
 func TestTurns(t *testing.T) {
 	w := waiting{most: 1 << 40}
 	for _, n := range []int64{1, 100, 1 << 30} {
@@ -174,7 +174,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Beyond the limit clients are answered at once and asked not to hurry back.
+// Beyond the limit clients are answered at once, with a long pause.
 func TestWaitingClientsAreBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxWaiting = 2 }))
 	r.source.set("shop", tableOf("1", 0.5))
@@ -191,7 +191,7 @@ func TestWaitingClientsAreBounded(t *testing.T) {
 	assert.Equal(t, 200, r.get(question1).status, "what needs no waiting is not refused")
 }
 
-// A client that leaves gives up its place.
+// A client that disconnects frees its place.
 func TestAClientLeaves(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("1", 0.5))
@@ -205,7 +205,7 @@ func TestAClientLeaves(t *testing.T) {
 	require.Eventually(t, func() bool { return r.counted("requests")["rates gone"] == 1 }, patience, time.Millisecond)
 }
 
-// Shutdown answers who waits, and takes no time to do so.
+// Shutdown answers waiting clients at once.
 func TestShutdownAnswersWhoWaits(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("1", 0.5))
@@ -226,7 +226,7 @@ func TestShutdownAnswersWhoWaits(t *testing.T) {
 	require.NoError(t, r.server.Shutdown(t.Context()), "twice")
 }
 
-// A sampler that ends takes its rates with it.
+// The rates of a sampler are withdrawn when it ends.
 func TestWithdrawnWhileClientsWait(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.server.publication = publication{}
@@ -242,7 +242,7 @@ func TestWithdrawnWhileClientsWait(t *testing.T) {
 	assert.Equal(t, 503, r.get("/v1/explain?service=shop&method=m").status)
 }
 
-// What is encoded is bounded by bytes; what is thrown away is made again.
+// Encoded answers are bounded by bytes; an evicted answer is encoded again.
 func TestAnswersAreBounded(t *testing.T) {
 	a := newAnswers(10_000)
 	made := 0
@@ -283,8 +283,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	assert.Zero(t, tiny.bytes)
 }
 
-// Neither long names nor long queries make the collector hold more than the bound:
-// of a question the answer keeps its names alone, and they count.
+// Long names and long queries do not exceed the memory bound: an answer keeps only the names of a query, and they
+// count.
 func TestAnswersWeighTheirNames(t *testing.T) {
 	const mib = 1 << 20
 	r := newRig(t, testConfig(func(c *Config) { c.Limits.MaxAnswersMiB = 1 }))

@@ -24,8 +24,7 @@ type ratesQuery struct {
 	wait   time.Duration
 }
 
-// parameters are those of an endpoint. Others are ignored: a newer client may send
-// more.
+// parameters are the parameters of an endpoint. Others are ignored, because a newer client can send more.
 type parameters []string
 
 var (
@@ -68,7 +67,7 @@ func (names parameters) parse(raw string) (ratesQuery, error) {
 	return q, err
 }
 
-// checkText returns what is wrong with the value of a parameter.
+// checkText returns the fault of a parameter's value, or "".
 func checkText(name, value string) error {
 	switch {
 	case len(value) > maxParameter:
@@ -79,8 +78,7 @@ func checkText(name, value string) error {
 	return nil
 }
 
-// parseWait parses how long a client is ready to wait. It may be longer than the
-// longest wait.
+// parseWait parses the time for which a client can wait. It can exceed the longest wait.
 func parseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -10,12 +10,12 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// maxServedBytes bounds the memory of the tables, about.
+// maxServedBytes bounds the approximate memory of the tables.
 const maxServedBytes = 64 << 20
 
-// servedHistory remembers the rates served to stock SDKs and since when: their spans do
-// not carry them. Of each service the newest tables are kept. Services that send spans
-// are separate from those that have only polled, which are evicted first.
+// servedHistory remembers the rates served to stock SDKs, with times, because their spans do not carry them. It
+// keeps the newest tables of each service. Services that send spans are separate from those that have only
+// polled, which are evicted first.
 type servedHistory struct {
 	maxTables, maxBytes int
 
@@ -26,7 +26,7 @@ type servedHistory struct {
 	bytes  int
 }
 
-// history is the tables served to a service, the oldest first.
+// history holds the tables served to a service, oldest first.
 type history struct {
 	service string
 	tables  []servedTable
@@ -38,10 +38,10 @@ type servedTable struct {
 	since    time.Time // first served
 	revision string
 	strategy *strategy
-	names    bool // its strategy's names are counted here: the table before has others
+	names    bool // the names count here, because the table before has others
 }
 
-// weight returns about how much memory a table takes, in bytes.
+// weight returns the approximate memory of a table, in bytes.
 func (t *servedTable) weight() int {
 	n := 192 + len(t.revision) + 8*len(t.strategy.probabilities)
 	if t.names {
@@ -66,7 +66,7 @@ func (s *servedHistory) sizes() (services, tables int64) {
 	return int64(s.asked.Len() + s.sends.Len()), int64(s.tables)
 }
 
-// remember adds a served table and returns how many services and tables were evicted.
+// remember adds a served table and returns the numbers of evicted services and tables.
 func (s *servedHistory) remember(service, sender string, at time.Time, revision string, what *strategy) (services, tables int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,10 +152,9 @@ func (s *servedHistory) forget(h *history) {
 	s.bytes -= h.weight()
 }
 
-// ServedRate returns the rate of the table that was the newest served to any process of
-// the service when the trace began. Processes poll at times of their own, so after a
-// change one that has not polled again is credited with the new rate too early, by the
-// time between its polls at most.
+// ServedRate returns the rate in the newest table that was served to any process of the service when the trace
+// began. Processes poll at different times, so after a change a process that has not polled again is credited with
+// the new rate too early, by at most its polling interval.
 func (s *server) ServedRate(target rates.Target, operation string, start time.Time) (float64, bool) {
 	return s.served.rate(target.Service, operation, start)
 }
@@ -171,10 +170,10 @@ func (s *servedHistory) rate(service, operation string, start time.Time) (float6
 		h.found.Store(true) // it moves when it polls again
 	}
 	tables := h.tables
-	for i := len(tables) - 1; i >= 0; i-- { // most spans have just begun
+	for i := len(tables) - 1; i >= 0; i-- { // newest first, because most spans have just begun
 		if !tables[i].since.After(start) {
 			p := tables[i].strategy.probability(operation)
-			return p, p > 0 // what was to be dropped was kept by something else
+			return p, p > 0 // p = 0: something else kept a trace that this table would drop
 		}
 	}
 	return 0, false

@@ -38,7 +38,7 @@ type server struct {
 
 	stop     sync.Once
 	stopping chan struct{} // closed: waiting clients are answered
-	ended    chan struct{} // closed: the HTTP server has; nil = it never began
+	ended    chan struct{} // closed when the HTTP server has stopped; nil = it never started
 	http     *http.Server
 	address  net.Addr
 	grpc     grpcServer

@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	// wakePace is the mean time between two clients that are woken by a change: 1,000
-	// waiting ones are woken within half a second.
+	// wakePace is the mean time between two clients woken by a change: 1,000 waiting clients are woken
+	// within half a second.
 	wakePace = 500 * time.Microsecond
 
-	// longestSpread is how long a client may have to wait for its turn, however
-	// many there are.
+	// longestSpread bounds the time until a client's turn, for any number of clients.
 	longestSpread = time.Second
 )
 

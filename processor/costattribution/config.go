@@ -19,11 +19,10 @@ type Config struct {
 	// Prices are the same, written in place.
 	Prices *Prices `mapstructure:"prices"`
 
-	// Previews stamps on measured calls the CPU time and the dollars they stand
-	// for.
+	// Previews stamps on measured calls the CPU time and dollars that they represent.
 	Previews bool `mapstructure:"previews"`
 
-	// Strict makes errors of the price book's faulty entries.
+	// Strict turns invalid entries of the price book into errors.
 	Strict bool `mapstructure:"strict"`
 
 	warnings []configfile.Warning // of the last validation
@@ -33,8 +32,8 @@ type Config struct {
 
 func createDefaultConfig() component.Config { return &Config{Previews: true} }
 
-// Validate reports all faults at once, those of the price book among them;
-// prices report their own, with their paths.
+// Validate reports all faults at once, including those of the price book; Prices reports its own, with
+// their paths.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.PriceBook != "" && c.Prices != nil {

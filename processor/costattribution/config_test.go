@@ -27,8 +27,7 @@ func priceBook(t testing.TB, text string) string {
 	return writeFile(t, filepath.Join(t.TempDir(), "prices.yaml"), text)
 }
 
-// The command tells everything at once: what is wrong with the configuration
-// and what is wrong with the file.
+// The command reports all faults at once: those of the configuration and those of the file.
 func TestValidateCommand(t *testing.T) {
 	faulty := priceBook(t, "prices:\n- {region: a, usd_per_core_hour: -1}\n- {region: b, usd_per_core_hour: 1}\n- {regin: c, usd_per_core_hour: 1}\n")
 	const (
@@ -117,7 +116,7 @@ func TestReadmeConfigurations(t *testing.T) {
 	}
 }
 
-// Every option and every word of the metrics is explained.
+// Every option and every label of the metrics is explained.
 func TestReadmeIsComplete(t *testing.T) {
 	text := readme(t)
 	config := confmap.New()

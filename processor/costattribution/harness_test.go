@@ -82,7 +82,7 @@ func (r *rig) counters() []string {
 	return lines
 }
 
-// process adds a resource that says where it runs; absent parts are "".
+// process adds a resource with the given location; absent parts are "".
 func process(td ptrace.Traces, p pricebook.Place) ptrace.SpanSlice {
 	rs := td.ResourceSpans().AppendEmpty()
 	attributes := rs.Resource().Attributes()
@@ -109,7 +109,7 @@ func call(spans ptrace.SpanSlice, cpu int64, p, cpuP float64) ptrace.Span {
 	return span
 }
 
-// resourceOf gives what was stamped on a resource.
+// resourceOf returns the attributes stamped on a resource.
 func resourceOf(td ptrace.Traces, i int) (price any, source string) {
 	attributes := td.ResourceSpans().At(i).Resource().Attributes()
 	if v, ok := attributes.Get(methodspan.AttrPrice); ok {
@@ -121,7 +121,7 @@ func resourceOf(td ptrace.Traces, i int) (price any, source string) {
 	return price, source
 }
 
-// previewsOf gives what was stamped on a span.
+// previewsOf returns the attributes stamped on a span.
 func previewsOf(span ptrace.Span) (cpu, usd any) {
 	if v, ok := span.Attributes().Get(methodspan.AttrPreviewCPU); ok {
 		cpu = v.AsRaw()

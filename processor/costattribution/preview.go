@@ -11,7 +11,7 @@ import (
 
 const nanosPerHour = 3.6e12
 
-// extrapolated returns the CPU time that a measurement stands for, false if it has none.
+// extrapolated returns the CPU time that a measurement represents, and false if it has none.
 func extrapolated(kind string, attributes pcommon.Map) (nanos float64, ok bool) {
 	switch kind {
 	case methodspan.KindCall:
@@ -49,9 +49,9 @@ func text(attributes pcommon.Map, name string) string {
 	return ""
 }
 
-// preview writes the cost that each measurement stands for, by its probability alone: the
-// counts that the query uses are not known yet. It adds what the spans stand for, and looks
-// up attributes one by one, since visiting all of them takes twice as long.
+// preview writes the cost that each measurement represents, by its probability alone, because the counts that
+// queries use are not known yet. It adds these costs to the sums. It looks up attributes one by one, since
+// visiting all of them takes twice as long.
 func (s *spend) preview(spans ptrace.SpanSlice, usdPerCoreHour float64) {
 	for _, span := range spans.All() {
 		attributes := span.Attributes()
@@ -77,7 +77,7 @@ func (s *spend) preview(spans ptrace.SpanSlice, usdPerCoreHour float64) {
 		if price > 0 {
 			attributes.PutDouble(methodspan.AttrPreviewUSD, nanos/nanosPerHour*price)
 		} else {
-			attributes.Remove(methodspan.AttrPreviewUSD) // of an earlier stage
+			attributes.Remove(methodspan.AttrPreviewUSD) // stamped by an earlier stage
 		}
 	}
 }

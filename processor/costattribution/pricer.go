@@ -89,7 +89,7 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 	return td, nil
 }
 
-// hasMethodSpans searches the first one; in our pipelines it is the first span.
+// hasMethodSpans reports whether any span is a method span; in our pipelines the first span is.
 func hasMethodSpans(rs ptrace.ResourceSpans) bool {
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, span := range ss.Spans().All() {
@@ -101,8 +101,8 @@ func hasMethodSpans(rs ptrace.ResourceSpans) bool {
 	return false
 }
 
-// stamp writes the price to a resource. A price that came with it is replaced: the
-// operator of the collector decides what a core costs.
+// stamp writes the price to a resource. It replaces a sender's price, because the operator of the collector
+// decides the cost of a core.
 func stamp(v *pricebook.Found, attributes pcommon.Map) {
 	if v.USD > 0 {
 		attributes.PutDouble(methodspan.AttrPrice, v.USD)

@@ -40,7 +40,7 @@ func TestPricesOnResources(t *testing.T) {
 		call(spans, 1000, 1, 1)
 		call(spans, 1000, 1, 1)
 	}
-	// What a sender claims does not count.
+	// A sender's own price is ignored.
 	claimed := td.ResourceSpans().At(2).Resource().Attributes()
 	claimed.PutDouble(methodspan.AttrPrice, 1e-9)
 	claimed.PutStr(methodspan.AttrPriceSource, "me")
@@ -215,7 +215,7 @@ func TestShutdown(t *testing.T) {
 	processortest.VerifyShutdown(t, NewFactory(), &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 }
 
-// A converter downstream reads what was stamped.
+// A converter further down reads the stamped attributes.
 func TestRowsBearThePrice(t *testing.T) {
 	r := start(t, &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 	td := ptrace.NewTraces()

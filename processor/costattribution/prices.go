@@ -27,15 +27,14 @@ type Prices struct {
 	_ struct{}
 }
 
-// DefaultPrice is the price of what has no other.
+// DefaultPrice is the price of processes without another one.
 type DefaultPrice struct {
 	USDPerCoreHour float64 `mapstructure:"usd_per_core_hour"`
 
 	_ struct{}
 }
 
-// Price is the price of the processes whose resource has the attributes that it
-// names.
+// Price is the price of processes whose resource has the named attributes.
 type Price struct {
 	CloudProvider  string  `mapstructure:"cloud_provider"`
 	Region         string  `mapstructure:"region"`
@@ -46,7 +45,7 @@ type Price struct {
 	_ struct{}
 }
 
-// Validate reports the faults that are of no single entry.
+// Validate reports faults that belong to no single entry.
 func (p *Prices) Validate() error {
 	var errs []error
 	if p.Currency != "" {
@@ -95,7 +94,7 @@ func (p *Price) place() pricebook.Place {
 	return pricebook.Place{HostType: p.HostType, CapacityType: p.CapacityType, Region: p.Region, CloudProvider: p.CloudProvider}
 }
 
-// book compiles the prices, with a warning for each that is repeated.
+// book compiles the prices, with a warning for each repeated entry.
 func (p *Prices) book() (*pricebook.Book, []error) {
 	fallback := 0.0
 	if p.Default != nil {

@@ -29,9 +29,8 @@ func (a *amount) add(nanos, usdPerCoreHour float64) {
 	a.usd += nanos / nanosPerHour * usdPerCoreHour
 }
 
-// spend is what the spans of one resource of a batch stand for: the CPU time of its
-// process, which is exact, and by tier that of entry calls. Entry calls contain all
-// calls below them, so that their sum counts nothing twice.
+// spend is the spending of one resource of a batch: the CPU time of its process, which is exact, and by tier
+// that of entry calls. Entry calls contain all calls below them, so their sum counts nothing twice.
 type spend struct {
 	process amount
 	tiers   []string // few: searched in order
@@ -52,8 +51,8 @@ func (s *spend) addEntry(tier string, nanos, usdPerCoreHour float64) {
 	s.entries[at].add(nanos, usdPerCoreHour)
 }
 
-// spendMeter turns spends into metrics by service and tier. Labels are made once; there are at
-// most maxServices of services and maxTiers of tiers.
+// spendMeter adds spends to metrics by service and tier. Labels are created once, for at most maxServices
+// services and maxTiers tiers.
 type spendMeter struct {
 	builder  *metadata.TelemetryBuilder
 	mu       sync.RWMutex
@@ -100,8 +99,7 @@ func (m *spendMeter) ofService(service string) metric.AddOption {
 	return m.services[service]
 }
 
-// boundedService returns the service itself while there is room, else other. m.mu guards
-// the set.
+// boundedService returns the service while there is room, and other beyond that. m.mu guards the set.
 func (m *spendMeter) boundedService(service string) string {
 	if m.services[service] != nil {
 		return service

@@ -37,7 +37,7 @@ func (r *rig) amounts() map[string]float64 {
 	return found
 }
 
-// The CPU time of a process is counted once, and of nested calls only the outermost.
+// The CPU time of a process is counted once; of nested calls only the outermost is counted.
 func TestCoreHoursAndDollarsByServiceAndTier(t *testing.T) {
 	const hour = 3_600_000_000_000
 	r := start(t, &Config{Previews: true, PriceBook: priceBook(t, twoPrices)})
