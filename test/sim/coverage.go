@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// Cost is a distribution of the CPU time of a call.
+// Cost is a distribution of the CPU time of one call.
 type Cost struct {
 	Name string
 	Mean float64
-	// Goals are the coverage of Hall's interval to reach, in percent, by Sizes.
+	// Goals are the goals for the coverage of Hall's interval, in percent, one per entry of Sizes.
 	Goals []float64
 	draw  func(r *rand.Rand) float64
 }
 
-// Sizes are the numbers of records an interval is made of.
+// Sizes are the sample sizes (numbers of records) of the coverage table.
 var Sizes = []int{10_000, 1_000, 300, 100}
 
-// Costs are the distributions of the coverage table.
+// Costs returns the distributions of the coverage table.
 func Costs() []Cost {
 	lognormal := func(name string, s float64, goals ...float64) Cost {
 		return Cost{name, math.Exp(s * s / 2), goals, func(r *rand.Rand) float64 { return math.Exp(s * r.NormFloat64()) }}
@@ -39,10 +39,11 @@ func Costs() []Cost {
 	}
 }
 
-// Coverage is how often intervals of nominally 95% held the truth, in percent.
+// Coverage is the share of nominal 95% intervals that contain the true mean, in percent.
 type Coverage struct{ Normal, Hall float64 }
 
-// Cover draws samples and counts, by cost and size.
+// Cover measures the coverage for every combination of costs and sizes, with trials samples each.
+// The result is indexed by cost, then by size.
 func Cover(costs []Cost, sizes []int, trials int, seed uint64) [][]Coverage {
 	out := make([][]Coverage, len(costs))
 	for i := range out {

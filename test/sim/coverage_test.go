@@ -4,8 +4,7 @@ package sim
 
 import "testing"
 
-// The means that intervals are held against are those of what is drawn, and
-// Hall's interval holds them more often wherever calls are skew.
+// The coverage of Hall's interval is near its goals and at least that of the normal interval.
 func TestCoverage(t *testing.T) {
 	costs := Costs()
 	for i, row := range Cover(costs, []int{300}, 1500, 1) {

@@ -10,37 +10,35 @@ import (
 	"github.com/corehour/corehour/regression/drift"
 )
 
-// Daily describes daily series of which the truth is known. It shares no code with
-// Months: the noise is autocorrelated in every series, and nothing in it is tuned to
-// how drift is found.
+// Daily describes daily series with a known truth. It shares no code with Months. All series have
+// autocorrelated noise, and no parameter is tuned to the drift algorithm.
 type Daily struct {
 	Series, Days int
-	Noise, Rho   float64 // standard deviation and lag-1 autocorrelation of the log of a value
-	Common       float64 // standard deviation of what all series share, lag-1 autocorrelation 0.7
-	Weekdays     float64 // standard deviation of weekday effects, by series
+	Noise, Rho   float64 // standard deviation and lag-1 autocorrelation of the logarithm of a value
+	Common       float64 // standard deviation of the component shared by all series (lag-1 autocorrelation 0.7)
+	Weekdays     float64 // standard deviation of the weekday effects, per series
 	Steps        []PlantedStep
 	Dip          PlantedDip
-	Phase        int // days by which the dates are shifted
-	// First is the day with which what is read begins, Without the number of last days that
-	// are not read.
+	Phase        int // number of days by which all dates are shifted
+	// First is the first day that is evaluated. The last Without days are left out.
 	First, Without int
-	// Linear writes 100 times the logarithm, which is around 0, instead of the value.
+	// Linear writes 100 times the centered logarithm, which is near 0, instead of the value.
 	Linear bool
 }
 
-// PlantedStep multiplies the first Series series by 1+Effect from day At on.
+// PlantedStep multiplies the first Series series by 1+Effect, starting on day At.
 type PlantedStep struct {
 	Series, At int
 	Effect     float64
 }
 
-// PlantedDip lowers all series by Depth for Days days.
+// PlantedDip multiplies all series by 1-Depth for Days days, starting on day At.
 type PlantedDip struct {
 	At, Days int
 	Depth    float64
 }
 
-// draw returns the logarithm of every value, by series and day.
+// draw returns the logarithms of all values, indexed by series and day.
 func (p Daily) draw(seed, run uint64) [][]float64 {
 	common := arNoise(source(seed, run, "daily common"), p.Days, p.Common, 0.7)
 	out := make([][]float64, p.Series)
@@ -77,7 +75,7 @@ func arNoise(r *rand.Rand, n int, sd, rho float64) []float64 {
 	return y
 }
 
-// Replay draws the series, writes them as a file and evaluates that.
+// Replay draws the series, writes them as CSV and evaluates that file.
 func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
 	var b strings.Builder
 	b.WriteString("name,date,value\n")
@@ -100,7 +98,7 @@ func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
 	return drift.Replay(&s.History)
 }
 
-// ReplayRows draws the series as rows of a warehouse, which have no dates.
+// ReplayRows draws the series as warehouse rows, which have day numbers instead of dates, and evaluates them.
 func (p Daily) ReplayRows(seed, run uint64, records float64) (*drift.Course, error) {
 	h := &drift.History{Callers: []string{""}, Days: p.Days - p.First - p.Without}
 	for n, y := range p.draw(seed, run) {
@@ -112,7 +110,7 @@ func (p Daily) ReplayRows(seed, run uint64, records float64) (*drift.Course, err
 	return drift.Replay(h)
 }
 
-// numberOf is the number of a series, -1 of all together.
+// numberOf returns the number in the name of a series, or -1 for the sum of all series.
 func numberOf(name string) int {
 	var n int
 	if _, err := fmt.Sscanf(name, "s%d", &n); err != nil {

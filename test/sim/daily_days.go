@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/drift"
 )
 
-// otherDays are the ways in which the same history is read from other days, by up to six.
+// otherDays are the ways to change the days of a history. k is at most 6.
 var otherDays = []struct {
 	name string
 	days func(p *Daily, k int)
@@ -20,11 +20,11 @@ var otherDays = []struct {
 	{"last days missing", func(p *Daily, k int) { p.Without = k }},
 }
 
-// plantedScene is a step of which it is counted from how many weekdays it is found.
+// plantedScene contains a planted step. The test counts on how many weekdays drift finds it.
 type plantedScene struct {
 	series, moved int
 	noise, effect float64
-	files         int // for each file of the table
+	files         int // multiplied by the number of files of the table
 }
 
 var plantedScenes = []plantedScene{
@@ -32,7 +32,7 @@ var plantedScenes = []plantedScene{
 	{dailySeries, 20, 0.02, 0.03, 1}, {dailySeries, 20, 0.01, 0.03, 1}, {dailySeries, 20, 0.02, 0.10, 1}, {dailySeries, 15, 0.02, -0.10, 1},
 }
 
-// A reading is how a history is read.
+// A dayReading is a way to feed a history to drift.
 type dayReading struct {
 	name   string
 	replay func(p Daily, seed, run uint64) (*drift.Course, error)
@@ -43,8 +43,8 @@ var readings = []dayReading{
 	{"rows", func(p Daily, seed, run uint64) (*drift.Course, error) { return p.ReplayRows(seed, run, 1000) }},
 }
 
-// weekdays counts planted series that are reported in all seven readings, or in none, and those
-// that are reported in each.
+// weekdays evaluates every file on seven days. alike is the number of planted series that are reported on
+// all seven days or on none. found is the number reported on each day.
 func (c *plantedScene) weekdays(r dayReading, days func(p *Daily, k int), seed uint64, files int) (alike int, found [7]int, err error) {
 	for f := range files {
 		times := make([]int, c.moved)
@@ -73,14 +73,14 @@ func (c *plantedScene) weekdays(r dayReading, days func(p *Daily, k int), seed u
 	return alike, found, nil
 }
 
-// WeekdayGoals adds how far what is reported of a planted step depends on the days on which a
-// history begins and ends: each scene is read from seven days in a row.
+// WeekdayGoals adds figures that show how much the reports of a planted step depend on the first and last
+// day of the history. Each scene is evaluated on seven days in a row.
 func (t *Table) WeekdayGoals(seed uint64, files int, progress func(string)) error {
 	for i := range plantedScenes {
 		c := &plantedScenes[i]
 		for _, r := range readings {
 			if c.series > 1 && r.name == "a file" {
-				continue // it takes long, and both are read alike
+				continue // slow, and files and rows are evaluated alike
 			}
 			for _, other := range otherDays {
 				if r.name == "rows" && other.name == "dates shifted" {
@@ -102,5 +102,5 @@ func (t *Table) WeekdayGoals(seed uint64, files int, progress func(string)) erro
 	return nil
 }
 
-// atMost is the upper end of a one-sided 95% interval of what was counted (Poisson).
+// atMost returns the upper bound of a one-sided 95% interval for a Poisson count n.
 func atMost(n int) float64 { return distuv.ChiSquared{K: 2 * float64(n+1)}.Quantile(0.95) / 2 }

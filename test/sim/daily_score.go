@@ -12,8 +12,8 @@ import (
 // dailySeries is the number of series in most scenes.
 const dailySeries = 60
 
-// DailyGoals adds the figures of drift on independent series, each over so many files.
-// A short form takes few of them.
+// DailyGoals adds the figures of drift on independent series. files scales the number of files per figure:
+// the short form of the tests uses few.
 func (t *Table) DailyGoals(seed uint64, files int, progress func(string)) error {
 	for _, part := range []func(*Table, uint64, int) error{
 		commonMode, autocorrelated, dips, stepDates, directions, shortSeries, fewRecords,
@@ -33,7 +33,7 @@ func dailyBase(noise, rho float64) Daily {
 	return Daily{Series: dailySeries, Days: 126, Noise: noise, Rho: rho, Common: 0.02, Weekdays: 0.03}
 }
 
-// told returns the largest drift of every series that is reported, in one direction.
+// told returns the largest reported drift of every series with a change of the given sign.
 func told(c *drift.Course, sign float64) map[int]*drift.Drift {
 	out := map[int]*drift.Drift{}
 	for i := range c.Drifts {
@@ -49,7 +49,7 @@ func told(c *drift.Course, sign float64) map[int]*drift.Drift {
 	return out
 }
 
-// commonMode: a third of the series move together.
+// commonMode adds figures for a step shared by many of the series (in most cases a third).
 func commonMode(t *Table, seed uint64, files int) error {
 	for _, c := range []struct {
 		effect, noise float64
@@ -101,7 +101,7 @@ func commonMode(t *Table, seed uint64, files int) error {
 	return nil
 }
 
-// autocorrelated: nothing changed, in files of many series and of one.
+// autocorrelated adds the false alarms of unchanged, autocorrelated series, in files of many series and of one.
 func autocorrelated(t *Table, seed uint64, files int) error {
 	for _, c := range []struct{ series, files int }{{1, 30 * files}, {4, 15 * files / 2}, {dailySeries, 3 * files}} {
 		for _, rho := range []float64{0, 0.5, 0.7, 0.8} {
@@ -136,7 +136,7 @@ func autocorrelated(t *Table, seed uint64, files int) error {
 	return nil
 }
 
-// perFile are numbers by file. The series of a file share a level, so one file may have many.
+// perFile contains one count per file. The series of a file share a level, so their alarms can come together.
 type perFile []int
 
 func (n perFile) sum() (total int) {
@@ -146,8 +146,8 @@ func (n perFile) sum() (total int) {
 	return total
 }
 
-// atMost is the upper end of a one-sided 95% interval of the sum: of counts that come one by one, or
-// together in files, whichever is more.
+// atMost returns the upper bound of a one-sided 95% interval of the sum. It is the larger of two bounds: for
+// independent counts, and for counts that cluster in files.
 func (n perFile) atMost() float64 {
 	values := make([]float64, len(n))
 	for i, v := range n {
@@ -160,7 +160,7 @@ func (n perFile) atMost() float64 {
 	return bound
 }
 
-// dips: two weeks of holidays, in a file of all series and in one file for each.
+// dips adds figures for a dip of two weeks (holidays), in one file of all series and in one file per series.
 func dips(t *Table, seed uint64, _ int) error {
 	for _, together := range []bool{true, false} {
 		for _, depth := range []float64{0.1, 0.3} {
@@ -197,7 +197,8 @@ func dips(t *Table, seed uint64, _ int) error {
 	return nil
 }
 
-// stepDates: of a step, of the larger of two steps ten days apart, of a step after a dip.
+// stepDates adds the errors of the reported dates of a step, of the larger of two steps ten days apart, and
+// of a step after a dip.
 func stepDates(t *Table, seed uint64, files int) error {
 	for _, c := range []struct {
 		name  string
@@ -244,7 +245,7 @@ func stepDates(t *Table, seed uint64, files int) error {
 	return nil
 }
 
-// directions: decreases, and series around 0.
+// directions adds figures for decreases and for series with values near 0.
 func directions(t *Table, seed uint64, files int) error {
 	improved, all, linear, refused := 0, 0, 0, 0
 	for f := range files {
@@ -277,7 +278,7 @@ func directions(t *Table, seed uint64, files int) error {
 	return nil
 }
 
-// shortSeries: five weeks of days.
+// shortSeries adds figures for histories of five weeks.
 func shortSeries(t *Table, seed uint64, files int) error {
 	found, judged, all, false0 := 0, 0, 0, 0
 	for f := range files {
@@ -308,8 +309,7 @@ func shortSeries(t *Table, seed uint64, files int) error {
 	return nil
 }
 
-// fewRecords: a thousand methods of which five change, with few records a day, whose
-// cost is skew.
+// fewRecords adds figures for 1,000 methods with few records a day and a skewed cost, five of them changed.
 func fewRecords(t *Table, seed uint64, files int) error {
 	for _, c := range []struct{ records, effect float64 }{{24, 1}, {96, 0.5}} {
 		wrong, right := 0, 0
@@ -339,7 +339,7 @@ func fewRecordHistory(records, effect float64, seed, run uint64) *drift.History 
 	for n := range 1000 {
 		r := source(seed, run, fmt.Sprint("few records ", n))
 		h.Methods = append(h.Methods, fmt.Sprintf("s%d", n))
-		scale := 0.8 + 1.2*r.Float64() // spread of one call's logarithm
+		scale := 0.8 + 1.2*r.Float64() // standard deviation of the logarithm of one call
 		limit := math.Exp(2.576 * scale)
 		level := arNoise(r, h.Days, 0.02, 0.7)
 		for d := range h.Days {

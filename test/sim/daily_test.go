@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The goals of the table, in a short form: what is counted in a few files is near
-// what is counted in many.
+// A short form of the table must meet the same goals, with slack because it draws fewer files.
 func TestDailyGoals(t *testing.T) {
 	for name, part := range map[string]func(*Table, uint64, int) error{
 		"common": commonMode, "dates": stepDates, "directions": directions, "short": shortSeries,
@@ -20,9 +19,9 @@ func TestDailyGoals(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range table.Results {
-				slack := 8. // of percent
+				slack := 8. // percentage points
 				if strings.Contains(f.Name, "+3%") {
-					slack = 25 // of 20 series
+					slack = 25 // only 20 series
 				}
 				switch {
 				case f.Goal == nil:
@@ -34,7 +33,7 @@ func TestDailyGoals(t *testing.T) {
 	}
 }
 
-// A dip in a file of its own, and noise that is autocorrelated, in files of one series.
+// A dip in a file of one series, and autocorrelated noise in files of one series, cause few alarms.
 func TestDailyNoise(t *testing.T) {
 	lines := 0
 	for n := range uint64(20) {
@@ -57,8 +56,8 @@ func TestDailyNoise(t *testing.T) {
 	}
 }
 
-// What is reported of a step follows from the days and not from their dates, nor from which of
-// seven days a history ends on. One of a scene may be found by looks that some do not have.
+// The reports of a step depend neither on the dates nor on the weekday on which a history ends. In each
+// scene one series may differ, because some of the seven histories have evaluations that others lack.
 func TestToldFromAllWeekdays(t *testing.T) {
 	for _, c := range []plantedScene{{1, 1, 0.02, 0.06, 12}, {8, 3, 0.02, 0.05, 1}} {
 		for _, other := range otherDays {

@@ -8,43 +8,42 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// Plan says what deployments to draw.
+// Plan describes the deployments to draw.
 type Plan struct {
 	Methods int
-	// Effects are given to Changed of the methods in turn, as a share: 0.05 is 5%
-	// more expensive. Uniform moves all methods.
+	// Effects are assigned in turn to the share Changed of the methods. 0.05 means 5% more expensive.
+	// Uniform applies the effects to all methods.
 	Effects []float64
 	Changed float64
 	Uniform float64
-	// Overlap says how the versions lie in time. Where they do not overlap, all
-	// instances are replaced at once.
+	// Overlap describes whether the versions run at the same time. Without overlap, all instances are
+	// replaced at once.
 	Overlap evidence.Overlap
-	// Samples also draws records for tests that need them.
+	// Samples also draws single records, for tests that need them.
 	Samples bool
 }
 
-// Deployment is one that was drawn: the truth, and what is known of it.
+// Deployment is a drawn deployment: the truth and the data that a detector sees.
 type Deployment struct {
 	evidence.Deployment
 	Truth []Method
-	// Totals are by method, side and bucket, of all records, warm or not.
+	// Totals are indexed by method, side and bucket. They include all records, also those during warm-up.
 	Totals [][2][Looks]Total
-	// Samples are the logarithms of some records by method, side and bucket.
+	// Samples are the logarithms of some records, indexed by method, side and bucket.
 	Samples [][2][Looks][]float32
 
-	before      int // buckets before the head's first
+	before      int // number of buckets before the head's first
 	headMinutes float64
-	days        [judgedDays]float64 // what dates do to all methods, the head's last
+	days        [judgedDays]float64 // log effect of each date on all methods; the last is the head's
 }
 
-// Total is what naive tests look at.
+// Total contains the input of the naive tests.
 type Total struct{ Records, Sum, Squares float64 }
 
-// sampled is the number of records that are drawn for tests which need records,
-// by side and bucket, on average.
+// sampled is the mean number of records per side and bucket that are drawn for tests of single records.
 const sampled = 500
 
-// Draw draws a deployment, using the memory of reuse if that is not nil.
+// Draw draws a deployment. It reuses the memory of reuse if reuse is not nil.
 func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 	d := reuse
 	if d == nil {
@@ -87,10 +86,10 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 	return d
 }
 
-// method draws the cells of one method.
+// method draws the cells of method n.
 func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 	m := &d.Truth[n]
-	records := m.Records / d.headMinutes * bucketMinutes // of an instance and bucket
+	records := m.Records / d.headMinutes * bucketMinutes // per instance and bucket
 	for i := range instances {
 		in := &instances[i]
 		own := ofInstanceMethod * r.NormFloat64()
@@ -115,7 +114,7 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 	}
 }
 
-// sample draws new records of a cell: as many as its share of the bucket's.
+// sample draws new records of a cell, in proportion to the cell's share of the bucket.
 func (d *Deployment) sample(r *rand.Rand, n int, side evidence.Side, bucket, class int, expected, shift float64) {
 	m := &d.Truth[n]
 	running := canaries

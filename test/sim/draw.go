@@ -7,16 +7,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// oneByOne is the number of requests up to which a cell is drawn record by
-// record.
+// oneByOne is the maximum number of requests of a cell that is drawn record by record.
 const oneByOne = 32
 
-// drawnSums are those of the records of a cell.
+// drawnSums are the sums over the records of a cell.
 type drawnSums struct {
 	n, x, xx, capped, log float64
 }
 
-// draw draws a cell: requests of a class of a method, moved by shift.
+// draw draws a cell: the requests of one caller class. shift is added to the logarithm of every call.
 func (m *Method) draw(r *rand.Rand, class int, expectedRecords, shift float64) drawnSums {
 	requests := poisson(r, expectedRecords/(1+moreInRequest))
 	if requests == 0 {
@@ -36,7 +35,7 @@ func (m *Method) draw(r *rand.Rand, class int, expectedRecords, shift float64) d
 	return s
 }
 
-// tailOf is what the tail adds to the logarithm of a call.
+// tailOf draws the term that the tail adds to the logarithm of a call.
 func (m *Method) tailOf(r *rand.Rand) float64 {
 	if !m.tail || r.Float64() >= tailCalls {
 		return 0
@@ -55,11 +54,10 @@ func (s *drawnSums) addValue(y, limit float64) {
 	s.log += y
 }
 
-// drawTogether draws the sums of many requests. The calls outside the tail are
-// lognormal with spread sigma, and those of one request correlated; what is
-// needed are the moments of X, of min(X, cap) and of ln X, all of which are
-// known in closed form. The covariance of g(Y) and Y is sigma^2 E[g'(Y)] (Stein's
-// lemma); that of g(Y1) and g(Y2) is taken to first order in their correlation.
+// drawTogether draws the sums of many requests. Calls outside the tail are lognormal with standard deviation
+// sigma of the logarithm, and calls of the same request are correlated. The sums need the moments of X, min(X, cap)
+// and ln X, which all have a closed form. The covariance of g(Y) and Y is sigma^2 E[g'(Y)] (Stein's lemma).
+// The covariance of g(Y1) and g(Y2) is approximated to first order in their correlation.
 func (m *Method) drawTogether(r *rand.Rand, at, limit float64, requests int) drawnSums {
 	k := float64(requests)
 	more := poisson(r, k*moreInRequest)
@@ -74,8 +72,8 @@ func (m *Method) drawTogether(r *rand.Rand, at, limit float64, requests int) dra
 	body := float64(n)
 	v, shared := m.within*m.within+sharedByRequest*sharedByRequest, sharedByRequest*sharedByRequest
 	sigma := math.Sqrt(v)
-	// Ordered pairs of records of the same request: each of the `more` joins a
-	// request with 1 + others, E[G(G-1)] = moreInRequest^2 + 2*moreInRequest.
+	// Ordered pairs of records of the same request: each of the `more` extra records joins a request with
+	// 1 + others, so E[G(G-1)] = moreInRequest^2 + 2*moreInRequest.
 	pairs := k * (moreInRequest*moreInRequest + 2*moreInRequest)
 
 	logVariance := body*v + pairs*shared
@@ -87,15 +85,15 @@ func (m *Method) drawTogether(r *rand.Rand, at, limit float64, requests int) dra
 	above := upper(z)
 	mean := below + limit*above
 	square := math.Exp(2*at+2*v)*upper(2*sigma-z) + limit*limit*above
-	// Var(sum) and Cov(sum, sum of logs), each of single records and pairs.
+	// Var(sum) and Cov(sum, sum of logs): contributions of single records plus those of pairs.
 	variance := body*(square-mean*mean) + pairs*below*below*shared
 	slope := below // Cov / Var of logs: (body*v + pairs*shared)*below over the same
 	rest := math.Max(0, variance-slope*slope*logVariance)
 	capped := body*mean + slope*logNoise + math.Sqrt(rest)*r.NormFloat64()
 	s.capped += capped
 
-	// What lies above the cap is skew even in sums. Its variance is what the sum's
-	// has more than the capped sum's, so that the sum's is right.
+	// The part above the cap is skewed even in sums. Its variance is the difference between the variances of the
+	// sum and of the capped sum, which gives the sum the right variance.
 	full := math.Exp(at + v/2)
 	excess := body * (full - mean)
 	spread := body*full*full*math.Expm1(v) + pairs*full*full*math.Expm1(shared) - variance

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Sums drawn together must have the means, variances and covariances that sums
-// of single records have.
+// Sums from drawTogether have the same means, variances and covariances as sums of single records.
 func TestSumsDrawnTogether(t *testing.T) {
 	const requests, trials = 60, 20_000
 	for _, within := range []float64{0.4, 1.2} {
@@ -51,7 +50,7 @@ type moments struct {
 	spreadSum, spreadCapped, spreadLog, correlation float64
 }
 
-// momentsOf takes the means per record: the number of records varies.
+// momentsOf computes means per record, because the number of records varies.
 func momentsOf(trials int, draw func() drawnSums) moments {
 	var m moments
 	var xx, cc, ll, cl float64
@@ -65,7 +64,7 @@ func momentsOf(trials int, draw func() drawnSums) moments {
 		m.mean.log += s.log / float64(trials)
 	}
 	for _, s := range draws {
-		// Residuals against the number of records, as the judge looks at them.
+		// Residuals of a regression on the number of records, as the judge uses them.
 		x := s.x - s.n*m.mean.x/m.mean.n
 		c := s.capped - s.n*m.mean.capped/m.mean.n
 		l := s.log - s.n*m.mean.log/m.mean.n
@@ -117,7 +116,7 @@ func TestWarmUpFalls(t *testing.T) {
 	for bucket := 2; bucket < 6; bucket++ {
 		got = append(got, in.cold(bucket))
 	}
-	// (1 + 3/8)/2 over all of the first bucket, (3/8)/2 over 3 minutes of the second.
+	// (1 + 3/8)/2 over the whole first bucket, (3/8)/2 over 3 minutes of the second.
 	want := []float64{0.6875, 0.1125, 0, 0}
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-12 {

@@ -7,19 +7,19 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// Ends are the evaluations with which roll-outs end that are over early.
+// Ends are the numbers of evaluations after which a roll-out ends early.
 var Ends = []int{2, 3, 4, 5, 6, 8, 10}
 
-// Ended is what the last evaluations of such roll-outs said, each deployment being ended at
+// Ended counts the results of the last evaluation of roll-outs that end early. Every deployment is ended at
 // each of Ends.
 type Ended struct {
 	Unchanged, False int
-	// Clear methods are 50% more expensive and have 300 records of the head version by then;
-	// Found of them were reported, OneLook of these by the last evaluation alone.
+	// Clear counts methods that are at least 50% more expensive and have at least 300 head records at the end.
+	// Found counts the reported ones, OneLook those reported by the last evaluation alone.
 	Clear, Found, OneLook int
 }
 
-// CountEnded draws deployments and ends each early.
+// CountEnded draws deployments and ends each at all of Ends.
 func CountEnded(p Plan, seed uint64, deployments int, o evidence.Options, progress func(done int)) Ended {
 	var total Ended
 	var mutex sync.Mutex
@@ -47,7 +47,7 @@ func (d *Deployment) ended(o evidence.Options) (e Ended) {
 		shown.Buckets = d.before + end - 1
 		_, memory, err := evidence.Evaluate(&shown, o, evidence.Memory{})
 		if err != nil {
-			panic(err) // the harness drew a deployment that is none
+			panic(err) // the harness drew an invalid deployment
 		}
 		shown.Buckets++
 		shown.Over = true

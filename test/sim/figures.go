@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Figure is one line of a table, in the form that test/figures/show reads.
+// Figure is one line of a table, in the JSON format of test/figures/show.
 type Figure struct {
 	Name   string   `json:"name"`
 	Value  float64  `json:"value"`
@@ -20,22 +20,22 @@ type Table struct {
 	Results []Figure `json:"results"`
 }
 
-// Lower adds a figure that should be small; a NaN goal is none.
+// Lower adds a figure for which lower is better. A NaN goal means no goal.
 func (t *Table) Lower(name string, value float64, unit string, goal float64) {
 	t.addFigure(Figure{Name: name, Value: value, Unit: unit, Better: "lower"}, goal)
 }
 
-// Higher adds a figure that should be great; a NaN goal is none.
+// Higher adds a figure for which higher is better. A NaN goal means no goal.
 func (t *Table) Higher(name string, value float64, unit string, goal float64) {
 	t.addFigure(Figure{Name: name, Value: value, Unit: unit, Better: "higher"}, goal)
 }
 
-// None is the goal of a figure that is reported and not judged.
+// None is the goal of a figure that is reported without a check.
 var None = math.NaN()
 
 func (t *Table) addFigure(f Figure, goal float64) {
 	if math.IsInf(f.Value, 0) || math.IsNaN(f.Value) {
-		return // nothing was found: the figure before says so
+		return // nothing was found; the previous figure shows that
 	}
 	if !math.IsNaN(goal) {
 		f.Goal = &goal
@@ -43,7 +43,7 @@ func (t *Table) addFigure(f Figure, goal float64) {
 	t.Results = append(t.Results, f)
 }
 
-// FalseAlarms adds the false alarms of ways of judging.
+// FalseAlarms adds the false alarms of each detection method.
 func (t *Table) FalseAlarms(scores []Score, goal float64) {
 	for _, s := range scores {
 		name := fmt.Sprintf("false alarms, %s (%d of %d)", s.Name, s.False, s.Unchanged)
@@ -51,21 +51,21 @@ func (t *Table) FalseAlarms(scores []Score, goal float64) {
 	}
 }
 
-// powerGoals are the goals by effect and lower end of a bucket, in percent.
+// powerGoals are goals in percent, by effect and by the lower end of a class of records.
 var powerGoals = map[float64]map[float64]float64{
 	0.05: {30_000: 55},
 	0.10: {3_000: 75, 30_000: 95},
 	0.50: {300: 95, 3_000: 95, 30_000: 95},
 }
 
-// Powers adds the power by effect and bucket, and how soon it was there.
+// Powers adds the power by effect and class of records, and the time until detection.
 func (t *Table) Powers(s Score, effects []float64) {
 	for _, effect := range effects {
 		buckets := s.Power[effect]
 		if buckets == nil {
 			continue
 		}
-		var above Power // 300 records
+		var above Power // at least 300 records
 		for b, p := range buckets {
 			if b > 0 {
 				above.merge(p)

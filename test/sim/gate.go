@@ -8,15 +8,15 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Gated is what is counted of intervals that a gate lets be printed, in percent.
+// Gated contains the results for intervals that pass or fail a gate, in percent.
 type Gated struct {
-	Printed float64 // of all samples
-	Covered float64 // of those printed
-	Lower   float64 // of the lower bounds of those that were not, at or below the truth
+	Printed float64 // share of all samples with a printed interval
+	Covered float64 // share of printed intervals that contain the true mean
+	Lower   float64 // share of refused samples with a lower bound at or below the true mean
 }
 
-// GateCosts are those of the coverage table and heavy tails around the one that has no
-// variance.
+// GateCosts returns the distributions of the coverage table, and heavy tails around the exponent at which
+// the variance becomes infinite.
 func GateCosts() []Cost {
 	pareto := func(a float64) Cost {
 		return Cost{fmt.Sprintf("Pareto %g", a), a / (a - 1), nil, func(r *rand.Rand) float64 { return math.Exp(r.ExpFloat64() / a) }}
@@ -24,8 +24,8 @@ func GateCosts() []Cost {
 	return append(Costs(), pareto(1.3), pareto(1.8), pareto(2.2), pareto(3))
 }
 
-// Gate draws samples of which the gate knows as many days as history says, by the tail or
-// by skewness alone.
+// Gate draws samples of size records per day. The gate sees history days, the interval only the first.
+// byTail selects the gate: by the estimated tail, or by skewness alone.
 func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated {
 	r := source(seed, uint64(size*10+history), "gate "+cost.Name)
 	var printed, covered, refused, lower float64
@@ -63,8 +63,8 @@ func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated 
 	return Gated{100 * printed / float64(trials), 100 * covered / max(1, printed), 100 * lower / max(1, refused)}
 }
 
-// GateGoals adds what the gate lets through, by cost: over all numbers of records, where
-// the 7 days that it knows are seven times the records or, as in a new service, the same.
+// GateGoals adds the results of the gate per distribution, averaged over the sample sizes. The gate knows either
+// 7 days of records or, as in a new service, one day.
 func (t *Table) GateGoals(seed uint64, trials int) {
 	for _, cost := range GateCosts() {
 		for _, history := range []int{1, 7} {
@@ -82,7 +82,7 @@ func (t *Table) GateGoals(seed uint64, trials int) {
 			name := fmt.Sprintf("interval of %s, records of %d days known", cost.Name, history)
 			t.Lower(name+": printed", 100*printed/all, "%", None)
 			goal := None
-			if n := printed * float64(trials) / 100; n >= 20 { // else nothing was counted
+			if n := printed * float64(trials) / 100; n >= 20 { // otherwise too few intervals to judge
 				goal = 90 - ownError(n)
 			}
 			if printed > 0 {
@@ -97,5 +97,5 @@ func (t *Table) GateGoals(seed uint64, trials int) {
 	}
 }
 
-// ownError is twice the standard error of a share of 95% of n, in percent.
+// ownError returns twice the standard error of a share of 95% measured on n samples, in percentage points.
 func ownError(n float64) float64 { return 200 * math.Sqrt(0.95*0.05/max(1, n)) }

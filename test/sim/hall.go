@@ -2,7 +2,7 @@ package sim
 
 import "github.com/corehour/corehour/regression/stats"
 
-// hall is the mean of a sample with Hall's interval.
+// hall returns the mean of a sample and its Hall interval.
 func hall(sample []float64, level float64) (stats.Estimate, stats.Interval) {
 	n, total := float64(len(sample)), 0.0
 	for _, x := range sample {

@@ -9,15 +9,15 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// instance is the truth about one process.
+// instance contains the true parameters of one process.
 type instance struct {
 	side     evidence.Side
 	from, to int // buckets
 	factor   [Looks]float64
-	warm     float64 // minutes until it is, 0 from the start
+	warm     float64 // minutes of warm-up, 0 for a process that is warm from the start
 }
 
-// rollout is who runs when: some canaries next to the old version, then half.
+// rollout draws the instances of a canary roll-out: some canaries next to the old version, then half of all.
 func rollout(r *rand.Rand) []instance {
 	const half, all = canaryMinutes / bucketMinutes, Looks
 	var out []instance
@@ -32,12 +32,12 @@ func rollout(r *rand.Rand) []instance {
 	return out
 }
 
-// replaced are all instances of both versions, which run one after the other.
+// replaced draws all instances of two versions that run one after the other.
 func replaced(r *rand.Rand) []instance {
 	return append(start(r, instancesOld, evidence.Base, 0, Looks, false), start(r, instancesOld, evidence.Head, 0, Looks, true)...)
 }
 
-// start draws instances that run from a bucket to another.
+// start draws n instances that run in the buckets from to to.
 func start(r *rand.Rand, n int, side evidence.Side, from, to int, warming bool) (out []instance) {
 	for range n {
 		i := instance{side: side, from: from, to: to}
@@ -58,8 +58,8 @@ func start(r *rand.Rand, n int, side evidence.Side, from, to int, warming bool) 
 	return out
 }
 
-// cold is how much more expensive the instance's calls are in a bucket, as a share of its
-// cost when it begins: the average over the bucket of what falls linearly to zero.
+// cold returns the average warm-up overhead of an instance in a bucket, as a share of the overhead at its start.
+// The overhead falls linearly to zero.
 func (i *instance) cold(bucket int) float64 {
 	if i.warm == 0 {
 		return 0
@@ -72,8 +72,8 @@ func (i *instance) cold(bucket int) float64 {
 	return (b - a) / bucketMinutes * (1 - (a+b)/(2*i.warm))
 }
 
-// described is what the judge may know of the instances, the head's buckets coming after
-// some others.
+// described returns the facts about the instances that the judge can know. before is the number of buckets before
+// the head's first.
 func described(instances []instance, before int) []evidence.Instance {
 	out := make([]evidence.Instance, len(instances))
 	for n, i := range instances {

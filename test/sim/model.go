@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The model of a deployment. Spreads are standard deviations of logarithms.
+// Parameters of the model of a deployment. Spreads are standard deviations of logarithms.
 const (
 	classes       = 3 // of callers
 	instancesOld  = 40
@@ -14,58 +14,58 @@ const (
 	canaryMinutes = 60
 	halfMinutes   = 30
 	bucketMinutes = 5
-	// Looks is the number of buckets of a deployment, with an evaluation after each.
+	// Looks is the number of buckets of a deployment. Each bucket ends with an evaluation.
 	Looks = (canaryMinutes + halfMinutes) / bucketMinutes
 
-	withinLow, withinHigh = 0.4, 1.2 // of calls of one class
+	withinLow, withinHigh = 0.4, 1.2 // of the calls of one class
 	betweenClasses        = 0.8
-	tailShare             = 0.20 // of methods have calls of a Pareto tail,
-	tailCalls             = 0.01 // this share of their calls,
-	tailFactor            = 10   // more expensive by this
-	tailExponent          = 2.2  // times a Pareto variable
-	sharedByRequest       = 0.3  // records of one request share a factor
-	moreInRequest         = 1    // records of a request after the first, on average
+	tailShare             = 0.20 // share of methods with a Pareto tail
+	tailCalls             = 0.01 // share of their calls in the tail
+	tailFactor            = 10   // factor of the cost of a tail call,
+	tailExponent          = 2.2  // times a Pareto variable of this exponent
+	sharedByRequest       = 0.3  // spread of the factor shared by the records of one request
+	moreInRequest         = 1    // mean number of records of a request after the first
 
 	ofInstance        = 0.06
-	slowInstances     = 0.05 // share of instances that are
+	slowInstances     = 0.05 // share of instances that are slow
 	slowFactor        = 1.20
-	ofInstanceBucket  = 0.03 // autocorrelated in time
+	ofInstanceBucket  = 0.03 // autocorrelated over buckets
 	bucketCorrelation = 0.6
 	ofInstanceMethod  = 0.015
 
 	diurnal         = 0.08 // amplitude
-	warmUp          = 0.30 // greatest, falling to nothing
-	warmUpLow       = 3.0  // within so many minutes,
-	warmUpHigh      = 10.0 // or so many
-	mixShifted      = 0.10 // share of methods whose callers' shares the version changes
+	warmUp          = 0.30 // maximum overhead, falls linearly to zero
+	warmUpLow       = 3.0  // minimum minutes of warm-up
+	warmUpHigh      = 10.0 // maximum minutes of warm-up
+	mixShifted      = 0.10 // share of methods with a caller mix that changes with the version
 	mixSpread       = 0.5
-	incidents       = 0.03 // share of methods that have one, in all instances
+	incidents       = 0.03 // share of methods with an incident, on all instances
 	incidentMinutes = 15
-	incidentHigh    = 2.0 // greatest factor
+	incidentHigh    = 2.0 // maximum factor
 
-	// Records of the head version over the whole deployment, log-uniform.
+	// Number of records of the head version in the whole deployment, log-uniform.
 	recordsLow, recordsHigh = 30, 1_000_000
 )
 
-// headMinutes are the minutes that all head instances run, added up.
+// headMinutes is the total running time of all head instances, in minutes.
 const headMinutes = canaries*canaryMinutes + instancesOld/2*halfMinutes
 
 var begin = time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)
 
-// Method is the truth about one method.
+// Method contains the true parameters of one method.
 type Method struct {
-	// Records expected of the head version.
+	// Records is the expected number of records of the head version.
 	Records float64
-	// Effect on cost, ln(head/base): 0 where nothing changed.
+	// Effect is the change of the cost, ln(head/base). It is 0 for an unchanged method.
 	Effect float64
 
 	within     float64
 	tail       bool
-	location   [classes]float64 // of the logarithm of a call in ns
+	location   [classes]float64 // median of the logarithm of a call in ns
 	share      [2][classes]float64
-	caps       [classes]float64 // 99.5% quantile
+	caps       [classes]float64 // 99.5% quantiles
 	phase      float64
-	incident   int // bucket, -1 for none
+	incident   int // bucket, or -1 for no incident
 	incidentBy float64
 }
 
@@ -111,10 +111,10 @@ func (m *Method) drawIncident(r *rand.Rand) {
 	}
 }
 
-// sigma is the spread of a call of one class whatever its request.
+// sigma is the standard deviation of the logarithm of a call of one class, over all requests.
 func (m *Method) sigma() float64 { return math.Hypot(m.within, sharedByRequest) }
 
-// at is what moves every call of the method in a bucket, in both versions.
+// at returns the log factor that applies to all calls of the method in a bucket, in both versions.
 func (m *Method) at(bucket int) float64 {
 	hours := (float64(bucket) + 0.5) * bucketMinutes / 60
 	return math.Log1p(diurnal*math.Sin(m.phase+2*math.Pi*hours/24)) + m.incidentAt(bucket)
@@ -127,8 +127,8 @@ func (m *Method) incidentAt(bucket int) float64 {
 	return 0
 }
 
-// quantile995 is the 99.5% quantile of the logarithm of a call around its
-// location: normal, and with a tail a mixture, found by bisection.
+// quantile995 returns the 99.5% quantile of the logarithm of a call, relative to its location. The distribution
+// is normal, or with a tail a mixture. It is found by bisection.
 func quantile995(sigma float64, tail bool) float64 {
 	const target = 0.005
 	if !tail {
@@ -146,11 +146,11 @@ func quantile995(sigma float64, tail bool) float64 {
 	return lo
 }
 
-// tailAbove is the chance that sigma*Z + ln(factor) + Exp(exponent) > y.
+// tailAbove returns P(sigma*Z + ln(factor) + Exp(exponent) > y).
 func tailAbove(y, sigma float64) float64 {
 	d := y - math.Log(tailFactor)
 	return upper(d/sigma) + math.Exp(-tailExponent*d+tailExponent*tailExponent*sigma*sigma/2)*upper(tailExponent*sigma-d/sigma)
 }
 
-// upper is the chance that a standard normal variable exceeds z.
+// upper returns the probability that a standard normal variable exceeds z.
 func upper(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }

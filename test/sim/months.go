@@ -8,36 +8,36 @@ import (
 	"github.com/corehour/corehour/regression/drift"
 )
 
-// The model of months. Spreads are standard deviations of logarithms of a day's
-// mean; the sampling errors of the means come on top.
+// Parameters of the model of months. Spreads are standard deviations of the logarithm of a day's mean.
+// The sampling errors of the means are added to them.
 const (
 	ofMethodDay     = 0.005 // autocorrelated
 	dayCorrelation  = 0.5
-	ofServiceDay    = 0.01 // what all methods share, autocorrelated
+	ofServiceDay    = 0.01 // shared by all methods, autocorrelated
 	serviceDays     = 0.7
 	serviceWeekdays = 0.02
 	methodWeekdays  = 0.015
-	ofShares        = 0.05 // of callers, autocorrelated
+	ofShares        = 0.05 // of the shares of callers, autocorrelated
 	shareDays       = 0.9
-	spikes          = 0.003 // share of days with an incident,
-	spikeHigh       = 0.5   // more expensive by up to this
+	spikes          = 0.003 // share of days with an incident
+	spikeHigh       = 0.5   // maximum increase during an incident
 )
 
-// Months says what history to draw.
+// Months describes the history to draw.
 type Months struct {
 	Methods, Days int
 	Records       float64 // per method and day
-	// Changed of the methods become more expensive by Effect from day Begin, linearly over
-	// Over days; 0 is a step.
+	// The share Changed of the methods becomes more expensive by Effect. The change starts on day Begin and
+	// grows linearly over Over days. Over 0 is a step.
 	Changed, Effect float64
 	Begin, Over     int
 }
 
-// History is one that was drawn, and the plain means that naive rules look at.
+// History is a drawn history, with the plain means that naive rules use.
 type History struct {
 	drift.History
 	Changed []bool
-	Means   [][]float64 // by method and day
+	Means   [][]float64 // indexed by method and day
 }
 
 // DrawMonths draws a history.
@@ -94,7 +94,7 @@ func (h *History) method(r *rand.Rand, p Months, n int, service []float64) {
 				continue
 			}
 			mean := math.Exp(m.location[c] + level)
-			// The errors of the two statistics come from the same records.
+			// The sampling errors of the two statistics are correlated: they come from the same records.
 			z, own := r.NormFloat64(), r.NormFloat64()
 			logs := spread / math.Sqrt(records) * z
 			costs := capped / math.Sqrt(records) * (correlation*z + math.Sqrt(1-correlation*correlation)*own)
@@ -108,7 +108,7 @@ func (h *History) method(r *rand.Rand, p Months, n int, service []float64) {
 	}
 }
 
-// since is how much of the effect is there on a day.
+// since returns the share of the effect that is present on a day, 0 to 1.
 func since(day int, p Months) float64 {
 	switch {
 	case day < p.Begin:
@@ -119,8 +119,8 @@ func since(day int, p Months) float64 {
 	return float64(day-p.Begin+1) / float64(p.Over)
 }
 
-// meanSpreads are the relative standard deviations of one record, capped and
-// plain, made larger by what records of a request share.
+// meanSpreads returns the relative standard deviations of one record, capped and uncapped, inflated for the
+// correlation between records of the same request.
 func (m *Method) meanSpreads() (capped, plain float64) {
 	v := m.sigma() * m.sigma()
 	z := quantile995(m.sigma(), m.tail)
@@ -136,14 +136,14 @@ func (m *Method) meanSpreads() (capped, plain float64) {
 		plainMean *= 1 - tailCalls + tailCalls*tailFactor*a/(a-1)
 		plainSquare *= 1 - tailCalls + tailCalls*tailFactor*tailFactor*a/(a-2)
 	}
-	// Each record shares its request with 1.5 others on average.
+	// On average a record shares its request with 1.5 other records.
 	shared := (moreInRequest*moreInRequest + 2*moreInRequest) / (1.0 + moreInRequest) * sharedByRequest * sharedByRequest
 	return math.Sqrt(square/(mean*mean) - 1 + shared), math.Sqrt(plainSquare/(plainMean*plainMean) - 1 + shared)
 }
 
-// logSpread is the standard deviation of the logarithm of one record, likewise, and
-// the correlation of a mean of logarithms with the capped mean: taken as that of a
-// lognormal variable and its logarithm, that of the tail being lower.
+// logSpread returns the standard deviation of the logarithm of one record, inflated likewise, and the correlation of
+// a mean of logarithms with the capped mean. The correlation is that of a lognormal variable and its logarithm;
+// with a tail it would be lower.
 func (m *Method) logSpread() (spread, correlation float64) {
 	v := m.sigma() * m.sigma()
 	correlation = m.sigma() / math.Sqrt(math.Expm1(v))
@@ -155,7 +155,7 @@ func (m *Method) logSpread() (spread, correlation float64) {
 	return math.Sqrt(v + shared), correlation
 }
 
-// autoregression is a stationary series of first order.
+// autoregression draws a stationary autoregressive series of order 1.
 func autoregression(r *rand.Rand, n int, sd, rho float64) []float64 {
 	y := make([]float64, n)
 	last := r.NormFloat64()
