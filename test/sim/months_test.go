@@ -23,7 +23,7 @@ func TestDriftIsFound(t *testing.T) {
 	}
 }
 
-// The spread that means of days are drawn with is that of records.
+// meanSpreads matches the measured spread of the means of single records.
 func TestSpreadOfMeans(t *testing.T) {
 	m := Method{within: 0.8}
 	limit := math.Exp(quantile995(m.sigma(), false))

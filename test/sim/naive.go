@@ -7,20 +7,19 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Detector looks at a deployment bucket by bucket and names the methods it raises.
-// One detector sees one deployment.
+// Detector evaluates one deployment bucket by bucket and returns the methods that it reports.
 type Detector interface {
-	// Look is shown the deployment up to a number of buckets, one more each time.
+	// Look evaluates the deployment up to a number of buckets, which grows by one with every call.
 	Look(d *Deployment, buckets int) []int
 }
 
-// Kind is a way of judging under test.
+// Kind is a detection method under test.
 type Kind struct {
 	Name string
 	New  func() Detector
 }
 
-// Naive are the ways in use elsewhere. They look at all records as they come.
+// Naive returns detection methods that are in use elsewhere. They use all records as they arrive.
 func Naive() []Kind {
 	const atLeast = 100
 	kinds := []Kind{
@@ -34,7 +33,7 @@ func Naive() []Kind {
 	return kinds
 }
 
-// upTo adds up a side of a method.
+// upTo returns the totals of one side of a method over the first buckets.
 func (d *Deployment) upTo(method, side, buckets int) Total {
 	var t Total
 	for _, s := range d.Totals[method][side][:buckets] {
@@ -58,7 +57,7 @@ func (t threshold) Look(d *Deployment, buckets int) []int {
 	return raised
 }
 
-// tested raises what Benjamini and Hochberg's procedure lets pass at 5%.
+// tested reports the methods that pass the Benjamini-Hochberg procedure at 5%.
 type tested struct {
 	p func(d *Deployment, method, buckets int) float64 // one-sided
 }
@@ -94,7 +93,7 @@ func (t tested) Look(d *Deployment, buckets int) []int {
 	return raised
 }
 
-// welchTail takes records for independent.
+// welchTail returns the p-value of a Welch test. The test assumes independent records.
 func welchTail(d *Deployment, method, buckets int) float64 {
 	base, head := d.upTo(method, 0, buckets), d.upTo(method, 1, buckets)
 	if min(base.Records, head.Records) < 2 {
@@ -113,8 +112,7 @@ func welchTail(d *Deployment, method, buckets int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: df}.Survival((m1 - m0) / math.Sqrt(v0+v1))
 }
 
-// mannWhitneyTail ranks the records that were drawn for it, in bins so narrow
-// that their ties do not matter.
+// mannWhitneyTail ranks the drawn records in bins. The bins are so narrow that ties do not matter.
 func mannWhitneyTail(d *Deployment, method, buckets int) float64 {
 	const width, bins = 0.02, 2000
 	var counts [2][bins]float64

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The naive ways are wrong by hundreds per thousand; were they not, the model
-// would lack what makes judging hard.
+// The naive methods have hundreds of false alarms per 1,000. If they had few, the model would lack the
+// effects that make detection hard.
 func TestNaiveWaysRaiseFalseAlarms(t *testing.T) {
 	scores := Count(Plan{Methods: 300, Samples: true}, 11, 2, Naive(), nil)
 	atLeast := []float64{400, 250, 70, 5, 50, 50}
@@ -42,7 +42,7 @@ func TestScoreCountsPower(t *testing.T) {
 	}
 }
 
-// atLook raises every method at one evaluation.
+// atLook reports every method at evaluation number look.
 type atLook struct{ look int }
 
 func (a atLook) Look(d *Deployment, buckets int) []int {

@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// Pipeline is package judge, as the command uses it.
+// Pipeline returns the evaluation of package evidence, as the command uses it.
 func Pipeline(o evidence.Options) Kind {
 	return Kind{"pipeline", func() Detector { return &pipeline{options: o} }}
 }
@@ -14,7 +14,7 @@ func Pipeline(o evidence.Options) Kind {
 type pipeline struct {
 	options evidence.Options
 	memory  evidence.Memory
-	service bool // was ever raised
+	service bool // the whole service was ever reported
 }
 
 func (p *pipeline) Look(d *Deployment, buckets int) []int {
@@ -22,7 +22,7 @@ func (p *pipeline) Look(d *Deployment, buckets int) []int {
 	shown.Buckets = d.before + buckets
 	result, memory, err := evidence.Evaluate(&shown, p.options, p.memory)
 	if err != nil {
-		panic(err) // the harness drew a deployment that is none
+		panic(err) // the harness drew an invalid deployment
 	}
 	p.memory = memory
 	p.service = p.service || result.Service.State == evidence.Regressed
@@ -35,8 +35,8 @@ func (p *pipeline) Look(d *Deployment, buckets int) []int {
 	return raised
 }
 
-// ServiceFound counts in how many deployments of a plan the whole service was
-// raised, and in how many of them any method in addition.
+// ServiceFound returns the number of deployments in which the whole service was reported, and the number of those in
+// which at least one method was reported too.
 func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int)) (found, methods int) {
 	results := make([][2]bool, deployments)
 	var mutex sync.Mutex

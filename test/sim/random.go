@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// source gives the generator of one part of one run. Parts of a run do not share
-// a generator, so that the number of draws of one does not move the others.
+// source returns the random generator of one part of a run. Every part has its own generator, so the number of
+// draws in one part does not change another.
 func source(seed, run uint64, part string) *rand.Rand {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(part) {
@@ -35,7 +35,7 @@ func poisson(r *rand.Rand, mean float64) int {
 }
 
 func binomial(r *rand.Rand, n int, p float64) int {
-	if float64(n)*p < 12 && p < 0.05 { // close enough to Poisson's, never above n
+	if float64(n)*p < 12 && p < 0.05 { // close to Poisson; the result is capped at n
 		return min(poisson(r, float64(n)*p), n)
 	}
 	return int(distuv.Binomial{N: float64(n), P: p, Src: r}.Rand())

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Count draws deployments and shows each to all kinds. Progress is reported after
-// each deployment, from one goroutine at a time.
+// Count draws deployments and evaluates each with all kinds. It calls progress after each deployment, from one
+// goroutine at a time.
 func Count(p Plan, seed uint64, deployments int, kinds []Kind, progress func(done int)) []Score {
 	results := make([][]Score, deployments)
 	done := 0
@@ -37,8 +37,7 @@ func Count(p Plan, seed uint64, deployments int, kinds []Kind, progress func(don
 	return total
 }
 
-// parallel calls work for 0..n-1 on as many workers as there are processors, each
-// with a function of its own.
+// parallel runs 0..n-1 on one worker per processor. Every worker has its own function, created by worker.
 func parallel(n int, worker func() func(int)) {
 	next := make(chan int)
 	var wg sync.WaitGroup

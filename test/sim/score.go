@@ -7,31 +7,30 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// Buckets are the lower ends of the classes of records of the head version by
-// which power is counted.
+// Buckets are the lower bounds of the classes of head records for which power is counted.
 var Buckets = []float64{30, 300, 3_000, 30_000}
 
-// Score is what is counted of one way of judging.
+// Score contains the counts for one detection method.
 type Score struct {
 	Name        string
 	Deployments int
-	Unchanged   int // methods
-	False       int // of them raised, in any look
+	Unchanged   int // unchanged methods
+	False       int // unchanged methods that any evaluation reported
 	Power       map[float64][]Power
 }
 
-// Power is what is counted of changed methods of one effect and bucket.
+// Power contains the counts for changed methods of one effect and class of records.
 type Power struct {
 	Methods int
 	Found   int
-	// Minutes from the first bucket to the evaluation that raised it, sorted.
+	// Minutes is the time from the first bucket to the report of each found method, in ascending order.
 	Minutes []float64
-	// Due had 300 records after warm-up in an evaluation that leaves ten minutes;
-	// OnTime were found by then.
+	// Due counts methods that reach 300 records after warm-up early enough to leave ten more minutes.
+	// OnTime counts the ones found within that time.
 	Due, OnTime int
 }
 
-// MedianMinutes is that of all methods, infinite where less than half was found.
+// MedianMinutes returns the median over all methods. It is infinite if fewer than half were found.
 func (p Power) MedianMinutes() float64 {
 	if p.Methods == 0 || 2*p.Found < p.Methods {
 		return math.Inf(1)
@@ -66,12 +65,12 @@ func (s *Score) merge(o Score) {
 	}
 }
 
-// FalsePer1000 are the false alarms per 1000 methods of a deployment.
+// FalsePer1000 returns the number of false alarms per 1,000 unchanged methods and deployment.
 func (s *Score) FalsePer1000() float64 { return 1000 * float64(s.False) / float64(s.Unchanged) }
 
-// watch shows a deployment to a detector, evaluation by evaluation.
+// watch runs a detector over a deployment, evaluation by evaluation.
 func watch(kind Kind, d *Deployment) Score {
-	raised := make([]int, len(d.Truth)) // look, 0 for never
+	raised := make([]int, len(d.Truth)) // number of the evaluation, 0 for never
 	detector := kind.New()
 	for buckets := 1; buckets <= Looks; buckets++ {
 		for _, m := range detector.Look(d, buckets) {
@@ -125,8 +124,8 @@ func watch(kind Kind, d *Deployment) Score {
 	return s
 }
 
-// due is the evaluation that has so many records of the head version after the longest
-// warm-up, by method; 0 if none has.
+// due returns, by method, the first evaluation with at least records head records after the longest
+// warm-up, or 0 for none.
 func (d *Deployment) due(records float64) []int {
 	warm := make([][Looks]float64, len(d.Truth))
 	for _, c := range d.Cells {

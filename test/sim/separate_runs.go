@@ -7,12 +7,11 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// judgedDays are the days whose same minutes are the base of a comparison, and the
-// head's own.
+// judgedDays is the number of days of a comparison: seven base days and the head's day.
 const judgedDays = 7 + 1
 
-// dates draws what dates do: an autocorrelated part, and what weekdays differ by. The
-// head's day is the weekday of the first.
+// dates draws the effect of the date: an autocorrelated part and weekday effects. The last day, which is the
+// head's, has the weekday of the first.
 func dates(r *rand.Rand, sd, rho, weekdays float64) (out [judgedDays]float64) {
 	of := autoregression(r, judgedDays, sd, rho)
 	var week [7]float64
@@ -25,8 +24,8 @@ func dates(r *rand.Rand, sd, rho, weekdays float64) (out [judgedDays]float64) {
 	return out
 }
 
-// apart draws the cells of a method in a deployment whose versions do not overlap: the
-// base ran in the same minutes of seven days before, or in the buckets right before.
+// apart draws the cells of a method if the versions do not overlap. The base ran in the same minutes of the seven
+// days before, or in the buckets immediately before.
 func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 	m := &d.Truth[n]
 	records := m.Records / d.headMinutes * bucketMinutes
@@ -38,7 +37,7 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 		}
 		m.drawIncident(r)
 	}
-	m.incident = -1 // each day has its own
+	m.incident = -1 // already drawn for every day
 	for i := range instances {
 		in := &instances[i]
 		instance := ofInstanceMethod * r.NormFloat64()
@@ -51,7 +50,7 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 				common += m.Effect
 				at, first, last = bucket+d.before, judgedDays-1, judgedDays-1
 			case d.Overlap == evidence.Sequential:
-				first = judgedDays - 2 // only for its incident
+				first = judgedDays - 2 // one pass; the day selects only the incident
 			}
 			for class := range classes {
 				var s drawnSums
@@ -74,7 +73,7 @@ func (s *drawnSums) join(o drawnSums) {
 	s.n, s.x, s.xx, s.capped, s.log = s.n+o.n, s.x+o.x, s.xx+o.xx, s.capped+o.capped, s.log+o.log
 }
 
-// addCell adds a cell.
+// addCell adds a cell and updates the totals.
 func (d *Deployment) addCell(method, class, instance int, side evidence.Side, bucket, at int, s drawnSums) {
 	d.Cells = append(d.Cells, evidence.Cell{
 		Method: int32(method), Caller: int32(class), Instance: int32(instance), Bucket: int32(at),
@@ -86,7 +85,7 @@ func (d *Deployment) addCell(method, class, instance int, side evidence.Side, bu
 	t.Squares += s.xx
 }
 
-// Name says how the versions of a plan lie in time.
+// Name returns a description of how the versions overlap.
 func (p Plan) Name() string {
 	return [...]string{"pipeline", "same minutes of seven days before", "one version after the other"}[p.Overlap]
 }

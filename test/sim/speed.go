@@ -7,8 +7,7 @@ import (
 	"github.com/corehour/corehour/regression/drift"
 )
 
-// JudgeSeconds is how long one evaluation takes at a whole deployment, the least of
-// three.
+// JudgeSeconds returns the duration of one evaluation of a whole deployment, the minimum of three runs.
 func JudgeSeconds(d *Deployment) (float64, error) {
 	return least(func() error {
 		_, _, err := evidence.Evaluate(&d.Deployment, evidence.Defaults(), evidence.Memory{})
@@ -16,7 +15,7 @@ func JudgeSeconds(d *Deployment) (float64, error) {
 	})
 }
 
-// DriftSeconds is how long one evaluation takes at a history, the least of three.
+// DriftSeconds returns the duration of one evaluation of a history, the minimum of three runs.
 func DriftSeconds(h *History) (float64, error) {
 	return least(func() error {
 		_, err := drift.Evaluate(&h.History)

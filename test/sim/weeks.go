@@ -7,25 +7,25 @@ import (
 	"github.com/corehour/corehour/regression/drift"
 )
 
-// DriftScore is what is counted of a way of finding drift.
+// DriftScore contains the counts for one way of finding drift.
 type DriftScore struct {
-	MethodDays float64 // of unchanged methods, looked at
-	False      int     // alarms on them, counted when they begin
-	Methods    int     // changed ones
+	MethodDays float64 // evaluated days, summed over unchanged methods
+	False      int     // alarms on unchanged methods, counted once at their start
+	Methods    int     // changed methods
 	Found      int
-	Days       []float64 // from the beginning to the alarm, sorted
+	Days       []float64 // days from the start of a change to its alarm, in ascending order
 }
 
-// FalsePer1000Days are the false alarms per 1000 methods and day.
+// FalsePer1000Days returns the number of false alarms per 1,000 methods and day.
 func (s *DriftScore) FalsePer1000Days() float64 { return 1000 * float64(s.False) / s.MethodDays }
 
-// AtMostPer1000Days is the upper end of a one-sided 95% interval of it.
+// AtMostPer1000Days returns the upper bound of a one-sided 95% interval of FalsePer1000Days.
 func (s *DriftScore) AtMostPer1000Days() float64 { return 1000 * atMost(s.False) / s.MethodDays }
 
-// FoundShare is in percent.
+// FoundShare returns the share of changed methods that were found, in percent.
 func (s *DriftScore) FoundShare() float64 { return 100 * float64(s.Found) / float64(s.Methods) }
 
-// MedianDay is that of those found.
+// MedianDay returns the median of Days, infinite if no change was found.
 func (s *DriftScore) MedianDay() float64 {
 	if len(s.Days) == 0 {
 		return math.Inf(1)
@@ -33,10 +33,10 @@ func (s *DriftScore) MedianDay() float64 {
 	return s.Days[(len(s.Days)-1)/2]
 }
 
-// firstLook is the day from which alarms count: the methods have their 56 days.
+// firstLook is the first day with counted alarms. By then the methods have their 56 days of history.
 const firstLook = 63
 
-// count adds the alarms of a day, by method, those of the day before being known.
+// count adds the alarms of one day. now and before are the alarms of this day and of the day before, by method.
 func (s *DriftScore) count(h *History, p Months, day int, now, before, ever []bool) {
 	for m := range now {
 		switch {
@@ -60,7 +60,7 @@ func (h *History) score() (s DriftScore) {
 	return s
 }
 
-// WatchDrift counts what is reported of a history.
+// WatchDrift counts the drifts that the drift package reports in a history.
 func WatchDrift(h *History, p Months) (DriftScore, error) {
 	s := h.score()
 	number := map[string]int{}
@@ -89,8 +89,8 @@ func WatchDrift(h *History, p Months) (DriftScore, error) {
 	return s, nil
 }
 
-// WatchWeeks looks every day, the naive way: the last week's mean above that of the
-// four weeks before it by more than 5%.
+// WatchWeeks evaluates every day with a naive rule: the mean of the last week exceeds that of the four
+// weeks before by more than 5%.
 func WatchWeeks(h *History, p Months) DriftScore {
 	s := h.score()
 	before, ever := make([]bool, len(h.Methods)), make([]bool, len(h.Methods))

@@ -9,10 +9,10 @@ import (
 	"github.com/corehour/corehour/test/deploygen"
 )
 
-// bucket is that of a run of half an hour.
+// bucket is the bucket length that the command uses for a run of half an hour.
 const bucket = time.Minute
 
-// Deployment adds up the calls of a drawn deployment, as the query does.
+// Deployment aggregates the calls of a drawn deployment into cells, as the query does.
 func Deployment(d *deploygen.Deployment) *evidence.Deployment {
 	out := &evidence.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
 	for m := range d.Methods {
@@ -65,7 +65,7 @@ func Deployment(d *deploygen.Deployment) *evidence.Deployment {
 	return out
 }
 
-// call is a deploygen.Call; the caller is an index into Deployment.Callers.
+// call is a deploygen.Call. caller is an index into Deployment.Callers.
 type call struct {
 	cpu                             float64
 	method, caller, process, minute int16
@@ -79,7 +79,7 @@ func callsOf(d *deploygen.Deployment) []call {
 	return out
 }
 
-// callsPerRecord is the weight of a record, by version and method.
+// callsPerRecord returns the weight of a record, by version and method.
 func callsPerRecord(d *deploygen.Deployment, side []evidence.Side, measured []call) (out [2][]float64) {
 	for s := range out {
 		out[s] = make([]float64, len(d.Methods))
@@ -108,7 +108,7 @@ func callsPerRecord(d *deploygen.Deployment, side []evidence.Side, measured []ca
 	return out
 }
 
-// caps are the 99.5% quantiles by method and caller, of both versions.
+// caps returns the weighted 99.5% quantile of the CPU time over both versions, by method and caller.
 func caps(d *deploygen.Deployment, side []evidence.Side, weights [2][]float64, measured []call) []float64 {
 	type weighted struct{ x, w float64 }
 	n := len(d.Methods) + 1

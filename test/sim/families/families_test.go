@@ -12,8 +12,7 @@ import (
 
 const seed = 7
 
-// A short form of the tables of make sim: no unchanged method is raised, no sign is wrong,
-// and intervals cover.
+// A short form of the tables of make sim: no unchanged method is reported, no sign is wrong and intervals cover.
 func TestFamilies(t *testing.T) {
 	for name, family := range map[string][]deploygen.Scene{"small services": deploygen.SmallServices(), "independent": deploygen.Independent()} {
 		s, err := Count(deploygen.Pick(family, 40, seed), seed, nil)
@@ -41,7 +40,7 @@ func TestWhatChangedIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		scene deploygen.Scene
 		is    func(*Judged) bool
-		least int // of 12
+		least int // minimum out of 12
 	}{
 		"leaf +128%, 1+1":           {chain(deploygen.Change{Where: deploygen.Leaf, Factor: 2.28}, 1, 1), Raised, 9},
 		"leaf +50%, 3+3":            {chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.5}, 3, 3), Raised, 10},
@@ -60,8 +59,8 @@ func TestWhatChangedIsFound(t *testing.T) {
 	}
 }
 
-// Evaluated after every minute, +50% is reported within 5 minutes of the 300th record in
-// the median, and nothing else is.
+// With an evaluation after every minute, +50% is reported within 5 minutes of the 300th record in the median.
+// Nothing else is reported.
 func TestEarlyEvaluations(t *testing.T) {
 	for name, disturbance := range map[string]deploygen.Disturbance{"undisturbed": {}, "cold cache": {ColdCache: true}} {
 		leaf := chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.5}, 3, 3)
@@ -85,7 +84,7 @@ func TestEarlyEvaluations(t *testing.T) {
 	}
 }
 
-// A change that no evaluation reports has an infinite delay, one with too few records none.
+// A change without a report has an infinite delay. A change with too few records has no delay.
 func TestDelayOfWhatIsNotReported(t *testing.T) {
 	s := chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.03}, 3, 3)
 	delays, err := Delays(s, seed, 1, nil)

@@ -1,6 +1,5 @@
-// Package families scores verdicts on deployments that test/deploygen draws: small
-// services, and what breaks the assumptions of the model. The generator shares nothing
-// with the rule that is judged here.
+// Package families scores verdicts on the deployments of test/deploygen: small services, and scenes that break the
+// assumptions of the model. The generator shares no code with the rule under test.
 //
 // Its invariant: a seed gives the same figures on every machine.
 package families
@@ -12,16 +11,16 @@ import (
 	"github.com/corehour/corehour/test/deploygen"
 )
 
-// Outcome is what the verdict on one method says, next to the truth.
+// Outcome is the verdict on one method and the truth about it.
 type Outcome struct {
 	Scene   *deploygen.Scene
 	Truth   deploygen.Truth
 	Verdict evidence.Verdict
-	Raised  bool // or said to be something that it is not
+	Raised  bool // the verdict is false
 	Found   bool
 }
 
-// Judged is one deployment.
+// Judged is an evaluated deployment.
 type Judged struct {
 	Scene   deploygen.Scene
 	Methods []Outcome
@@ -32,8 +31,7 @@ type Judged struct {
 // earlier is the number of deployments that spreads are learned from.
 const earlier = 6
 
-// Learned are the spreads that earlier deployments of 3+3 processes under the same
-// conditions show.
+// Learned returns the spreads learned from earlier deployments of 3+3 processes under the same conditions.
 func Learned(s deploygen.Scene, seed uint64) (evidence.Spreads, error) {
 	s.Change, s.Base, s.Head = deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3
 	s.Disturbance = deploygen.Disturbance{}
@@ -48,7 +46,7 @@ func Learned(s deploygen.Scene, seed uint64) (evidence.Spreads, error) {
 	return evidence.LearnSpreads(seen), nil
 }
 
-// Judge draws a deployment and evaluates it twice, at its end.
+// Judge draws a deployment and evaluates it twice at its end.
 func Judge(s deploygen.Scene, seed uint64, spreads evidence.Spreads) (*Judged, error) {
 	drawn := deploygen.Draw(s, seed)
 	d := Deployment(drawn)
@@ -72,14 +70,14 @@ func Judge(s deploygen.Scene, seed uint64, spreads evidence.Spreads) (*Judged, e
 	return out, nil
 }
 
-// outcome reports whether a verdict says of a method what is not so, or finds its change.
+// outcome reports whether a verdict is false (raised) and whether it finds a true change (found).
 func outcome(truth deploygen.Truth, v *evidence.Verdict) (raised, found bool) {
 	switch v.State {
 	case evidence.Regressed, evidence.WithService:
 		return truth.Unchanged, !truth.Unchanged
 	case evidence.Moved:
 		return truth.Unchanged, false
-	case evidence.Explained: // false where nothing that it calls changed
+	case evidence.Explained: // false if nothing that the method calls changed
 		return truth.Unchanged && math.Abs(truth.Inclusive) < 1e-9, false
 	}
 	return false, false

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/test/deploygen"
 )
 
-// Share counts how many of some are so.
+// Share counts the cases with a property: Are of Of.
 type Share struct{ Of, Are int }
 
 func (s *Share) count(is bool) {
@@ -21,11 +21,10 @@ func (s *Share) count(is bool) {
 	}
 }
 
-// Percent is 0 of none.
+// Percent returns the share in percent, and 0 if Of is 0.
 func (s Share) Percent() float64 { return 100 * float64(s.Are) / math.Max(1, float64(s.Of)) }
 
-// Upper is the upper end of the one-sided 95% interval of the share, per 1,000 (Clopper
-// and Pearson).
+// Upper returns the upper bound of the one-sided 95% interval of the share, per 1,000 (Clopper-Pearson).
 func (s Share) Upper() float64 {
 	if s.Are >= s.Of {
 		return 1000
@@ -33,27 +32,25 @@ func (s Share) Upper() float64 {
 	return 1000 * distuv.Beta{Alpha: float64(s.Are + 1), Beta: float64(s.Of - s.Are)}.Quantile(0.95)
 }
 
-// Score is what is counted of the verdicts of a family.
+// Score contains the counts for the verdicts on a family of scenes.
 type Score struct {
-	// False are unchanged methods that were raised, or said to have moved or to be more
-	// expensive by something that did not change.
+	// False counts the unchanged methods with a false verdict: Regressed, WithService or Moved, or Explained by a
+	// method that did not change.
 	False Share
-	// WrongSign are changed methods whose interval lies below 0.
+	// WrongSign counts the changed methods with an interval entirely below 0.
 	WrongSign Share
-	// Covered are intervals of changes that hold the truth, in scenes in which the model's
-	// assumptions hold and in those that break them. Measured are those of the measured
-	// changes.
+	// Covered and CoveredBroken count the intervals that contain the true change, in scenes that meet the
+	// assumptions of the model and in scenes that break them. Measured counts the intervals of measured changes.
 	Covered, CoveredBroken, Measured Share
-	// In scenes in which more than a third of the methods changed: remaining changes that
-	// are said to be not identified, where hosts can be distinguished from the version and where
-	// no rule can, and deployments that did not end as if nothing were.
+	// These count scenes with more than a third of the methods changed. NotIdentified and LikeHosts count the
+	// remaining changes reported as not identified: where a test can distinguish host effects from the version, and
+	// where no test can. Common counts the deployments with an exit status other than 0.
 	NotIdentified, LikeHosts, Common Share
-	// Under are the intervals of CoveredBroken, and the unchanged methods of False, by what
-	// disturbs a scene.
+	// Under splits CoveredBroken and False by the disturbance of the scene.
 	Under map[string]Under
 }
 
-// Under is what is counted under one disturbance.
+// Under contains the counts for one disturbance.
 type Under struct{ Covered, False Share }
 
 func (s *Score) merge(o Score) {
@@ -80,16 +77,15 @@ func broken(s deploygen.Scene) bool {
 	return s.HostSD > 0.1 || s.InstanceSD > 0.03 || s.LoadingSD > 0 || s.Disturbance != deploygen.Disturbance{}
 }
 
-// bothErrors is how far apart the means of two normal distributions with standard
-// deviation 1 are where either of two errors has a probability of 5%.
+// bothErrors is the distance between the means of two normal distributions with standard deviation 1 at which
+// both error probabilities are 5%.
 const bothErrors = 2 * 1.645
 
-// likeHosts reports whether hosts alone do so often what the change of a scene does to all
-// methods that no test tells one from the other with errors of 5%, however many records
-// there are, and though it knows how much hosts differ: a change of d to all methods, and
-// hosts that differ by d, give the same records.
+// likeHosts reports whether no test can distinguish the change of a scene from host effects with error probabilities
+// of 5%. This holds for any number of records and a known host spread: a change of all methods by d and hosts
+// that differ by d give the same records.
 func likeHosts(s deploygen.Scene) bool {
-	slow := math.Log(1.2) // 1 host in 20 is
+	slow := math.Log(1.2) // 1 host in 20 is slow
 	host := s.HostSD*s.HostSD + 0.05*0.95*slow*slow
 	return math.Log(s.Change.Factor) < bothErrors*math.Sqrt(host*(1/float64(s.Base)+1/float64(s.Head)))
 }
@@ -122,7 +118,7 @@ func (j *Judged) score() (s Score) {
 				s.NotIdentified.count(v.Common == nil)
 			}
 		}
-		if v.Basis != evidence.Own { // changes are not of the own cost
+		if v.Basis != evidence.Own { // the interval is not of the method's own cost
 			continue
 		}
 		s.Measured.count(holds(v.Measured.Interval, o.Truth.MeasuredOwn))
@@ -144,14 +140,13 @@ func (j *Judged) score() (s Score) {
 	return s
 }
 
-// holds reports whether an interval in percent contains a change given by its logarithm.
+// holds reports whether an interval in percent contains a change given as a logarithm.
 func holds(interval [2]float64, log float64) bool {
 	truth := 100 * math.Expm1(log)
 	return interval[0] <= truth && truth <= interval[1]
 }
 
-// Silent reports whether the command would end with status 0: nothing was raised, and
-// nothing is said to be undecided.
+// Silent reports whether the command would exit with status 0: no alerts and no undecided verdicts.
 func (j *Judged) Silent() bool {
 	if len(j.Alerts) > 0 || j.Service.State == evidence.Undecided {
 		return false
@@ -164,8 +159,7 @@ func (j *Judged) Silent() bool {
 	return true
 }
 
-// Count scores deployments of some scenes. Every other one knows what earlier
-// deployments differed by.
+// Count scores one deployment of every scene. Every second one uses spreads learned from earlier deployments.
 func Count(list []deploygen.Scene, seed uint64, progress func(done int)) (total Score, err error) {
 	err = each(len(list), func(i int) (Score, error) {
 		j, err := draw(list[i], seed+uint64(i), i%2 == 1)
@@ -177,8 +171,7 @@ func Count(list []deploygen.Scene, seed uint64, progress func(done int)) (total 
 	return total, err
 }
 
-// Found counts in how many deployments of a scene, spreads learned, is says that what
-// changed was found.
+// Found counts the deployments of a scene for which is returns true. All use learned spreads.
 func Found(s deploygen.Scene, seed uint64, deployments int, is func(*Judged) bool) (found Share, err error) {
 	err = each(deployments, func(i int) (bool, error) {
 		j, err := draw(s, seed+uint64(i), true)
@@ -202,7 +195,7 @@ func spreads(s deploygen.Scene, seed uint64, learned bool) (evidence.Spreads, er
 	return Learned(s, seed)
 }
 
-// Raised reports whether any changed method is.
+// Raised reports whether any changed method was found.
 func Raised(j *Judged) bool {
 	for _, o := range j.Methods {
 		if o.Found {
@@ -212,7 +205,7 @@ func Raised(j *Judged) bool {
 	return false
 }
 
-// each runs work for 0..n-1 on all processors and merges what it returns, one at a time.
+// each runs work for 0..n-1 on all processors and calls merge with the results, one at a time.
 func each[T any](n int, work func(i int) (T, error), merge func(T), progress func(done int)) error {
 	var mutex sync.Mutex
 	var failed error

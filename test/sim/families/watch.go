@@ -13,26 +13,26 @@ import (
 type Watched struct {
 	Scene   deploygen.Scene
 	Methods []MethodOutcome
-	// Service is that of the whole service. Nothing is true of it that a method has.
+	// Service is the outcome for the whole service. Its Truth is empty.
 	Service MethodOutcome
-	// Calls is the number of pairs of which more calls were reported: never true.
+	// Calls is the number of method pairs with a report of more calls. Every such report is false.
 	Calls int
-	// WarmUp is the longest that the last evaluation left out.
+	// WarmUp is the longest warm-up that the last evaluation left out.
 	WarmUp time.Duration
 
 	drawn *deploygen.Deployment
 }
 
-// MethodOutcome is what the evaluations said of a method. Verdict is of the first that was false
-// or reported it.
+// MethodOutcome contains the results of all evaluations for one method. Verdict is the first false verdict, or
+// without one the first report.
 type MethodOutcome struct {
 	Truth deploygen.Truth
-	// Minutes is its time since the records began, 0 = none reported the method.
+	// Minutes is the time of the first report since the records began, 0 for none.
 	Minutes int
 	Verdict evidence.Verdict
-	// Lost is the number of later ones that did not report it.
+	// Lost is the number of later evaluations without a report.
 	Lost int
-	// False is the first one that said what Outcome.Raised is.
+	// False is the time of the first false verdict (Outcome.Raised) in minutes, 0 for none.
 	False int
 }
 
@@ -84,16 +84,15 @@ func (r *MethodOutcome) addVerdict(v *evidence.Verdict, minutes int) {
 }
 
 const (
-	// counted is the number of records of a change from which its delay is counted.
+	// counted is the number of records of the changed method after which its delay starts.
 	counted = 300
-	// coldest is when the last process of a cold cache has settled.
+	// coldest is the time at which the last process with a cold cache has warmed up.
 	coldest = 6 * time.Minute
 )
 
-// Delay returns the number of minutes from the 300th record of a method in head, of those
-// after warm-up, to the report: 0 for an earlier one, infinite for none. Warm-up ends with
-// what the judge leaves out, and with the scene's at the latest. ok is false where
-// there are fewer records.
+// Delay returns the minutes from the method's 300th head record after warm-up to the report: 0 if the report comes
+// earlier, infinite without a report. Warm-up lasts as long as the judge leaves out, but at most as long
+// as in the scene. ok is false if there are fewer records.
 func (w *Watched) Delay(method int) (minutes float64, ok bool) {
 	warmUp := time.Duration(0)
 	if w.Scene.Disturbance.ColdCache {
@@ -115,15 +114,14 @@ func (w *Watched) Delay(method int) (minutes float64, ok bool) {
 	return max(0, float64(w.Methods[method].Minutes)-at[counted-1].Minutes()), true
 }
 
-// Early is what is counted of deployments that are evaluated after every minute.
+// Early contains the counts for deployments that are evaluated after every minute.
 type Early struct {
-	// False are unchanged methods of which any evaluation said what Score.False counts,
-	// Reported those that were reported.
+	// False counts the unchanged methods with any false verdict (Score.False), Reported those that were reported.
 	False, Reported Share
-	// Service are deployments in which nothing changed and the whole service was
-	// reported, Calls those in which more calls were: none makes more.
+	// Service counts the deployments without a change in which the whole service was reported.
+	// Calls counts the deployments with a report of more calls; no scene makes more calls.
 	Service, Calls Share
-	// Lost are changed methods, of those reported, that a later evaluation did not report.
+	// Lost counts the reported changed methods that a later evaluation did not report.
 	Lost Share
 }
 
@@ -143,8 +141,7 @@ func (e *Early) addWatched(w *Watched) {
 	e.Calls.count(w.Calls > 0)
 }
 
-// CountEarly watches deployments of some scenes. Every other one knows what earlier
-// deployments differed by.
+// CountEarly watches one deployment of every scene. Every second one uses spreads learned from earlier deployments.
 func CountEarly(list []deploygen.Scene, seed uint64, progress func(done int)) (total Early, err error) {
 	err = each(len(list), func(i int) (*Watched, error) {
 		return watch(list[i], seed+uint64(i), i%2 == 1)
@@ -152,8 +149,8 @@ func CountEarly(list []deploygen.Scene, seed uint64, progress func(done int)) (t
 	return total, err
 }
 
-// Delays returns the delays of all changed methods in deployments of a scene, spreads
-// learned, in ascending order.
+// Delays returns the delays of all changed methods in deployments of a scene with learned spreads, in ascending
+// order.
 func Delays(s deploygen.Scene, seed uint64, deployments int, progress func(done int)) (delays []float64, err error) {
 	err = each(deployments, func(i int) (*Watched, error) {
 		return watch(s, seed+uint64(i), true)

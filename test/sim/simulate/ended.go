@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// ended counts the same where roll-outs are over early, so that the last evaluation may be
-// the only one.
+// ended counts false alarms and found changes of roll-outs that end early. Their last evaluation can be the
+// only one.
 func (s *simulation) ended() error {
 	n := s.deployments
 	nothing := sim.CountEnded(sim.Plan{Methods: methods}, seed+6, n, evidence.Defaults(), s.told("over early, nothing changed", n))

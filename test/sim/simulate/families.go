@@ -11,13 +11,13 @@ import (
 	"github.com/corehour/corehour/test/sim/families"
 )
 
-// families scores verdicts on deployments that an independent generator draws
-// (docs/background/simulation.md): small services, and what breaks the model.
+// families scores verdicts on the deployments of an independent generator (docs/background/simulation.md): small
+// services, and scenes that break the assumptions of the model.
 func (s *simulation) families() error {
 	for _, family := range []struct {
 		name string
 		all  []deploygen.Scene
-		each int // deployments per deployment of the other tables
+		each int // multiplies the number of deployments of the other tables
 	}{
 		{"small services", deploygen.SmallServices(), 120},
 		{"independent", deploygen.Independent(), 160},
@@ -58,7 +58,7 @@ func (s *simulation) family(name string, score families.Score) {
 	}
 }
 
-// found scores how often a change is found, spreads learned.
+// found measures how often a change is found with learned spreads.
 func (s *simulation) found() error {
 	chain := deploygen.Scene{Family: deploygen.FamilySmallServices, Structure: deploygen.Chain(5), HostSD: 0.06, InstanceSD: 0.015}
 	leaf := func(percent float64, base, head int) deploygen.Scene {
@@ -66,7 +66,7 @@ func (s *simulation) found() error {
 		c.Change, c.Base, c.Head = deploygen.Change{Where: deploygen.Leaf, Factor: 1 + percent/100}, base, head
 		return c
 	}
-	rare := func(p, factor float64) deploygen.Scene { // 3,000 records of the head
+	rare := func(p, factor float64) deploygen.Scene { // 3,000 head records
 		c := leaf(0, 3, 3)
 		c.Change = deploygen.Change{Where: deploygen.Nothing, Factor: 1}
 		c.Records, c.Disturbance.Rare = 1000, deploygen.Rare{P: p, Factor: factor}
@@ -103,7 +103,7 @@ func (s *simulation) found() error {
 	return nil
 }
 
-// early scores what is said while records still come: evaluations of every minute.
+// early scores the verdicts of evaluations after every minute, while records still arrive.
 func (s *simulation) early() error {
 	independent := deploygen.Independent()
 	with := func(is func(*deploygen.Scene) bool) []deploygen.Scene {
@@ -141,7 +141,7 @@ func (s *simulation) early() error {
 	return nil
 }
 
-// delays scores how soon a change is reported.
+// delays measures the delay until a change is reported.
 func (s *simulation) delays() error {
 	n := (s.deployments + 1) / 2
 	for _, structure := range []deploygen.Structure{deploygen.Chain(5), deploygen.Tree(12)} {

@@ -1,6 +1,5 @@
-// Command simulate draws deployments of which the truth is known, shows them to
-// every way of judging, and prints what was counted as JSON for
-// test/figures/show.
+// Command simulate draws deployments with a known truth, evaluates them with all detection methods and prints the
+// counts as JSON for test/figures/show.
 //
 //	simulate --deployments 25
 package main
@@ -17,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// seed is fixed: the tables are the same on every run.
+// seed is fixed, so that every run prints the same tables.
 const seed = 20260304
 
 const methods = 1000
@@ -70,7 +69,7 @@ type simulation struct {
 	table       sim.Table
 }
 
-// told says how far a table is, some times a minute at most.
+// told returns a function that prints the progress of a table, at most a few times a minute.
 func (s *simulation) told(what string, of int) func(int) {
 	begin, last := time.Now(), time.Time{}
 	return func(done int) {
@@ -82,18 +81,18 @@ func (s *simulation) told(what string, of int) func(int) {
 	}
 }
 
-// naive needs few deployments: it is wrong so often.
+// naive counts the false alarms of the naive methods. They have so many that few deployments suffice.
 func (s *simulation) naive() error {
 	n := max(1, s.deployments/5)
 	s.table.FalseAlarms(sim.Count(sim.Plan{Methods: methods, Samples: true}, seed, n, sim.Naive(), s.told("naive ways", n)), sim.None)
 	return nil
 }
 
-// effects of the changed methods, as shares.
+// effects are the effects of the changed methods, as shares.
 var effects = []float64{0.02, 0.05, 0.10, 0.50}
 
-// pipeline counts false alarms where nothing changed, and what is found where a
-// tenth of the methods did.
+// pipeline counts false alarms in deployments without changes, and found changes in deployments with a tenth of the
+// methods changed.
 func (s *simulation) pipeline() error {
 	null := sim.Plan{Methods: methods}
 	kind := sim.Pipeline(evidence.Defaults())

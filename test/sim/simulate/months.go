@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// drifts are the changes that are looked for, with their goals in percent found.
+// drifts are the changes to find. goal is the share to find, in percent.
 var drifts = []struct {
 	name   string
 	months sim.Months
@@ -18,8 +18,8 @@ var drifts = []struct {
 	{"+5% over 60 days, 2,000 records a day", sim.Months{Records: 2_000, Effect: 0.05, Over: 60}, 96},
 }
 
-// drift counts false alarms in a year without changes, and what is found where a
-// tenth of the methods change.
+// drift counts false alarms in a year without changes, and found changes in a year with a tenth of the
+// methods changed.
 func (s *simulation) drift() error {
 	for _, records := range []float64{20_000, 2_000} {
 		null := sim.Months{Methods: methods, Days: 365, Records: records}
@@ -54,15 +54,15 @@ func (s *simulation) drift() error {
 // dailyFiles is the number of files drawn for each scene of daily.
 const dailyFiles = 10
 
-// weekdayFiles is that of weekdays, which are read 21 times or more.
+// weekdayFiles is the same for weekdays. Each file is evaluated at least 21 times.
 const weekdayFiles = 3
 
-// daily counts what drift says of independent series.
+// daily adds the figures of drift on independent series.
 func (s *simulation) daily() error {
 	return s.table.DailyGoals(s.seed, dailyFiles, func(line string) { fmt.Fprintln(s.progress, line) })
 }
 
-// weekdays counts how far it depends on where a history begins and ends.
+// weekdays measures how much the reports depend on the first and last day of a history.
 func (s *simulation) weekdays() error {
 	return s.table.WeekdayGoals(s.seed, weekdayFiles, func(line string) { fmt.Fprintln(s.progress, line) })
 }

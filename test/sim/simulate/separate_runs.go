@@ -7,8 +7,7 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// apart counts the same where the versions do not run at the same time: all instances
-// are replaced at once.
+// apart adds the same figures for versions that do not overlap: all instances are replaced at once.
 func (s *simulation) apart() error {
 	n := max(1, s.deployments/5)
 	for i, overlap := range []evidence.Overlap{evidence.PreviousDays, evidence.Sequential} {
@@ -17,7 +16,7 @@ func (s *simulation) apart() error {
 		score.Name = plan.Name()
 		s.table.FalseAlarms([]sim.Score{score}, 0.3)
 		for _, effect := range effects {
-			var all sim.Power // from 300 records
+			var all sim.Power // at least 300 records
 			for b, p := range score.Power[effect] {
 				if b > 0 {
 					all.Methods, all.Found = all.Methods+p.Methods, all.Found+p.Found

@@ -6,14 +6,14 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// trials of each cell of the coverage table; ownError is twice the standard error
-// of such a count, in percent, by which a goal may be missed by chance.
+// trials is the number of samples per cell of the coverage table. ownError is twice the standard error of such a
+// share, in percentage points. A goal can be missed by that much by chance.
 const (
 	trials   = 1500
 	ownError = 1.5
 )
 
-// coverage counts how often intervals of totals hold the truth.
+// coverage measures how often intervals contain the true value.
 func (s *simulation) coverage() error {
 	costs := sim.Costs()
 	for i, row := range sim.Cover(costs, sim.Sizes, trials, seed) {
@@ -26,16 +26,16 @@ func (s *simulation) coverage() error {
 	return nil
 }
 
-// gateTrials of each cell of the table of intervals that are printed.
+// gateTrials is the number of samples per cell of the table of printed intervals.
 const gateTrials = 600
 
-// gate counts how often an interval is printed, and holds the truth then.
+// gate measures how often an interval is printed, and how often a printed interval contains the true value.
 func (s *simulation) gate() error {
 	s.table.GateGoals(seed, gateTrials)
 	return nil
 }
 
-// speed measures one evaluation of a whole deployment and one at a year.
+// speed measures the duration of one evaluation of a whole deployment and of one of a year.
 func (s *simulation) speed() error {
 	d := sim.Draw(sim.Plan{Methods: methods}, seed, 0, nil)
 	seconds, err := sim.JudgeSeconds(d)
