@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// excesses gives what every change costs in a day, at the calls of the head
-// version in the buckets that were compared.
+// excesses sets ExcessPerDay of each judged method: the cost of its change in ns a day, at the calls of the head
+// version in the compared buckets.
 func excesses(x *index, methods []compared) {
 	n := x.headBuckets()
 	if n == 0 {
@@ -22,9 +22,9 @@ func excesses(x *index, methods []compared) {
 	}
 }
 
-// attribute says whose change it is. A caller whose inclusive cost grew by what it pays to
-// raised callees is Explained by them, and what is saved elsewhere is Moved. Callees come
-// before callers: they cost less in all. calls are the verdicts on pairs.
+// attribute finds the methods whose change belongs to other methods. A caller whose inclusive cost grew because of
+// regressed callees becomes Explained; a cost that its caller saves elsewhere becomes Moved. Methods are visited in
+// order of their inclusive cost, so callees come before callers. calls are the verdicts on pairs of caller and method.
 func attribute(x *index, methods, calls []compared, level []float64, o Options) {
 	f := newFlows(x, level)
 	oftener := map[alertKey]bool{}
@@ -33,7 +33,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 			oftener[calls[i].alertKey()] = true
 		}
 	}
-	raised := make([]bool, len(methods)) // or explained by what was
+	raised := make([]bool, len(methods)) // or explained by raised methods
 	var order []int
 	for m := range methods {
 		switch methods[m].verdict.State {
@@ -48,7 +48,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(methods[a].inclusiveCost, methods[b].inclusiveCost), a-b)
 	})
-	by := map[int][]int{} // what explains a method
+	by := map[int][]int{} // method -> the methods that explain it
 	for _, m := range order {
 		c := &methods[m]
 		if raised[m] && c.basis != Inclusive || c.verdict.Inclusive.Interval[0] <= 0 || c.verdict.Inclusive.Change < o.LeastChange {
@@ -62,8 +62,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 	f.findMoved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)
 }
 
-// explanation names the callees that account for what a method pays more, nil if they do
-// not.
+// explanation returns the names of the raised callees that account for the growth of method m, or nil if they do not.
 func explanation(f *flows, methods []compared, m int, raised []bool, oftener map[alertKey]bool, by map[int][]int, o Options) []string {
 	grew, _ := f.excess(m, m)
 	if grew <= 0 {
@@ -87,7 +86,7 @@ func explanation(f *flows, methods []compared, m int, raised []bool, oftener map
 		}
 	}
 	least := o.Explained
-	if methods[m].basis != Inclusive { // its own cost was tested by itself
+	if methods[m].basis != Inclusive { // its own cost was tested separately
 		least = 0.5
 	}
 	if sum < least*grew {
@@ -98,8 +97,8 @@ func explanation(f *flows, methods []compared, m int, raised []bool, oftener map
 	return names
 }
 
-// attributeService decides who is reported where the whole service is raised: it, where most
-// methods changed as it did; else the methods that changed.
+// attributeService decides what to report if the whole service is raised: the service, if most methods changed by as
+// much; else the methods that changed.
 func attributeService(methods []compared, service *compared) {
 	s := &service.verdict
 	if s.State != Regressed && s.State != Pending {
@@ -138,8 +137,8 @@ func attributeService(methods []compared, service *compared) {
 	}
 }
 
-// reaches reports whether a method is explained, through others, by another. Each is
-// visited once, however many ways lead to it: layers multiply them.
+// reaches reports whether the method from is explained by the method to, directly or through others. It visits each
+// method once, because the number of paths grows exponentially with the layers of calls.
 func reaches(by map[int][]int, from, to int) bool {
 	seen := map[int]bool{from: true}
 	for todo := []int{from}; len(todo) > 0; {

@@ -1,8 +1,7 @@
 package evidence
 
-// callerMix is Kitagawa's decomposition of the difference of the plain means (1955):
-// the part that is due to the shares of callers, as a share of the base's mean.
-// The rest is due to what calls from each caller cost.
+// callerMix returns the part of the difference between the plain means that is due to the shares of callers, relative
+// to the base's mean (Kitagawa's decomposition, 1955). The rest is due to the cost of calls from each caller.
 func callerMix(x *index, cells []Cell) float64 {
 	type sums struct{ w, y [2]float64 }
 	by := map[int32]*sums{}
@@ -28,7 +27,7 @@ func callerMix(x *index, cells []Cell) float64 {
 	}
 	mix := 0.0
 	for _, s := range by {
-		// A caller of one version only has one mean.
+		// A caller in only one version has only one mean.
 		var mean, n float64
 		for side := range s.w {
 			if s.w[side] > 0 {

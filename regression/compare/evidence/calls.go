@@ -2,27 +2,26 @@ package evidence
 
 import "math"
 
-// leastCallsChange is the smallest change of calls per call that is raised. A loop
-// that asks once per item at least doubles them; small changes are data.
+// leastCallsChange is the smallest change of calls per call that is raised. A new query per item in a loop at least
+// doubles the calls; smaller changes usually come from the data.
 const leastCallsChange = 0.10
 
-// callsPrior is what processes are assumed to differ by in calls per call.
+// callsPrior is the assumed standard deviation of calls per call between processes.
 const callsPrior = 0.02
 
-// pair is a caller and a method it calls, as indices into Methods.
+// pair is a caller and a method that it calls, as indices into Methods.
 type pair struct{ caller, method int32 }
 
-// compareCalls asks of every pair of methods how many calls one call of the caller
-// makes: a query in a loop raises no method's cost per call. Calls of the caller
-// take the place of records' weights and calls of the method that of their cost;
-// the rest is as for costs. Calls are those of timed calls, with or without CPU: the
-// weights of CPU times let other processes stand for one that times none, each method
-// over stretches of its own. The pairs are a family of hypotheses of their own.
+// compareCalls compares, for every pair of caller and method, the calls of the method per call of the caller. A query
+// in a loop raises no method's cost per call, so the comparison of costs misses it. Calls of the caller replace the
+// weights of records, and calls of the method replace their cost; the rest is as for costs. It counts all timed calls,
+// with or without CPU time: with the weights of CPU times, other processes stand for a process without CPU times,
+// over different periods for each method. The pairs are a separate family of hypotheses.
 func compareCalls(x *index, o Options) ([]compared, error) {
 	d := &Deployment{
 		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap, ByAge: x.d.ByAge,
 		Begin: x.d.Begin, Bucket: x.d.Bucket, Buckets: x.d.Buckets,
-		// A slow host makes no more calls.
+		// A slow host does not change the number of calls.
 		Spreads: Spreads{Hosts: Spread{1e-8, hostsPriorDF}, Processes: Spread{callsPrior * callsPrior, betweenPriorDF}},
 	}
 	callers := d.addPairs(x)
@@ -41,7 +40,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		pairs[i].caller, pairs[i].verdict.Caller = callers[i], callers[i]
 	}
 	processSpreads := learnProcessSpreads(y, hostEffects{}, pairs)
-	processSpreads.hosts = Spread{} // a slow host makes no more calls
+	processSpreads.hosts = Spread{} // a slow host does not change the number of calls
 	for i := range pairs {
 		if pairs[i].estimate(processSpreads, o, o.Inflation); pairs[i].verdict.State == NotProven {
 			pairs[i].inferAlone("", processSpreads, o)
@@ -50,11 +49,11 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	return pairs, nil
 }
 
-// addPairs makes a method of each pair of a caller and what it calls, whose cost is how often the
-// caller calls it, and returns the pairs' callers.
+// addPairs adds a method to d for each pair of caller and method, with the calls of the method as its cost. It returns
+// the callers of the pairs.
 func (d *Deployment) addPairs(x *index) (callers []string) {
 	type key struct{ instance, bucket int32 }
-	calls := map[int32]map[key][2]float64{} // of a method: calls, records
+	calls := map[int32]map[key][2]float64{} // method -> its calls and records
 	position := map[string]int32{}
 	for m, name := range x.d.Methods {
 		position[name] = int32(m)
@@ -67,7 +66,7 @@ func (d *Deployment) addPairs(x *index) (callers []string) {
 			calls[m] = map[key][2]float64{}
 		}
 	}
-	if len(calls) == 0 { // no caller was measured itself
+	if len(calls) == 0 { // no caller was measured
 		return nil
 	}
 	for i := range x.cells {
@@ -104,10 +103,10 @@ func (d *Deployment) addPairs(x *index) (callers []string) {
 	return callers
 }
 
-// made reports whether calls are known to have been made.
+// made reports whether the cell contains timed calls.
 func (c *Cell) made() bool { return c.Calls > 0 && c.Timed > 0 }
 
-// describeCalls turns what was compared as a cost into words about calls.
+// describeCalls clears the fields that have no meaning for calls and sets the reason.
 func describeCalls(v *outcome) {
 	v.Mix, v.ExcessPerDay = 0, 0
 	v.Reason = callsReason(v)

@@ -4,42 +4,42 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// compared is one method while it is judged.
+// compared is the state of one method during an evaluation.
 type compared struct {
-	name    string // the whole service has none
+	name    string // empty for the whole service
 	caller  string // of a pair
 	fits    [statistics]fit
 	basis   Basis
-	loading float64 // how much of a shared change is in its own
-	// decide are the statistics that e-values are made of.
+	loading float64 // coefficient of a change that all methods share, in the tested cost
+	// decide are the statistics from which the e-value is computed.
 	decide    []statistic
-	inclusive fit // of the mean, with all it calls
-	// inclusiveCost is what all calls of the head cost with all they call, and
-	// inclusiveBase what they would have cost in the base.
+	inclusive fit // fit of the mean with all callees
+	// inclusiveCost is the cost of all calls of the head with their callees, and inclusiveBase the cost that they
+	// would have had in the base.
 	inclusiveCost, inclusiveBase float64
-	entry                        float64 // the share of its calls that none of the methods makes
+	entry                        float64 // share of its calls that come from outside the measured methods
 	tails                        []tail
-	load                         float64 // logarithm of the head's calls per process over the base's
+	load                         float64 // logarithm of calls per process, head over base
 	seen                         [2]float64
 	weight                       [2]float64
 
 	errors  [statistics]errorOf
-	surely  float64 // the lower end of what was measured
-	proven  bool    // it has the evidence and the size of an alert
-	alone   bool    // judged against what hosts can do, not next to the other methods
+	surely  float64 // lower end of the interval of the measured change
+	proven  bool    // has the evidence and the size of an alert
+	alone   bool    // compared with the spread of hosts, as the part common to all methods is unknown
 	logE    float64
-	spread  errorOf // of what decides, with what all methods share
+	spread  errorOf // error of the best statistic, with that of the common part
 	answers answers
-	// hypotheses is the size of its family.
+	// hypotheses is the size of the family that the method belongs to.
 	hypotheses int
 	verdict    outcome
 }
 
-// errorOf is the error of a change.
+// errorOf is the error of an estimated change.
 type errorOf struct {
-	measured float64 // variance of what was measured
-	all      float64 // and of what processes differ by
-	df       float64 // of all
+	measured float64 // variance of the measurement
+	all      float64 // measured plus the variance between processes
+	df       float64 // degrees of freedom of all
 }
 
 func (c *compared) alertKey() alertKey { return alertKey{c.caller, c.name} }
@@ -52,7 +52,7 @@ func pointers(all []compared) []*compared {
 	return out
 }
 
-// compare fits every method, less what all methods of an instance and bucket share.
+// compare fits every method, after subtracting the effects that all methods of an instance and bucket share.
 func compare(x *index, z *standard, shared []float64) []compared {
 	z.remove(shared)
 	out := make([]compared, len(x.d.Methods))
@@ -72,7 +72,7 @@ func compare(x *index, z *standard, shared []float64) []compared {
 	return out
 }
 
-// fit estimates the changes of a method: of its own cost where callers are known.
+// fit estimates the changes of method m: those of its own cost, if callers are known.
 func (c *compared) fit(z *standard, m int) {
 	for s := range c.fits {
 		c.fits[s] = z.fitOf(statistic(s))
@@ -86,7 +86,7 @@ func (c *compared) fit(z *standard, m int) {
 	}
 	c.basis = Own
 	if len(z.x.callees[m]) == 0 {
-		return // nothing is called: all of it is its own
+		return // it calls no measured method: its whole cost is its own
 	}
 	var basis Basis
 	if basis, c.loading = z.ownCost(z.x.callees[m]); basis == Inclusive {
@@ -97,12 +97,12 @@ func (c *compared) fit(z *standard, m int) {
 	c.fits[mean] = z.fitOf(mean)
 }
 
-// describe gives the means and what could not be compared.
+// describe sets the means, the numbers of records and the warning about callers that the base did not have.
 func (c *compared) describe(z *standard, ok bool) {
 	v := &c.verdict
 	v.Method, v.Basis = c.name, c.basis
 	v.BaseRecords, v.HeadRecords = c.seen[Base], c.seen[Head]
-	if z.measured[Base] == 0 { // new: there is nothing to match it with
+	if z.measured[Base] == 0 { // new: the base has nothing to compare with
 		v.HeadRecords = z.measured[Head]
 		return
 	}
@@ -115,8 +115,7 @@ func (c *compared) describe(z *standard, ok bool) {
 	}
 }
 
-// costs are those of all calls of the head, as the base would have paid them and as it
-// paid them.
+// costs returns the cost of all calls of the head: at the base's means, and as measured.
 func (z *standard) costs() (base, head float64) {
 	g := &z.grids[mean]
 	for at := range g.expected {
@@ -128,7 +127,7 @@ func (z *standard) costs() (base, head float64) {
 	return base, head
 }
 
-// load is the logarithm of the calls of a head's process in a bucket over the base's.
+// load returns the logarithm of calls per process and bucket, head over base.
 func (z *standard) load() float64 {
 	var calls [2]float64
 	for at, n := range z.calls {
@@ -137,7 +136,7 @@ func (z *standard) load() float64 {
 	return z.x.loadOf(calls)
 }
 
-// heterogeneity lists what instances differ by in a statistic, of all methods.
+// heterogeneity returns, for each method, how much instances differ in statistic s.
 func heterogeneity(methods []compared, s statistic) []stats.Heterogeneity {
 	out := make([]stats.Heterogeneity, 0, len(methods))
 	for i := range methods {

@@ -6,25 +6,24 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// fit is what the grid of one statistic says about a method.
+// fit is the estimate of one statistic of a method, with its error.
 type fit struct {
 	change float64 // estimate of ln(head/base)
-	last   float64 // that of the last bucket, 0 if it has too few records
-	lastN  float64 // its records
-	// The variance of change is within + buckets + between*spread. kappa is that of a
-	// residual, per unit of what it is proportional to.
+	last   float64 // change in the last bucket, 0 if it has too few records
+	lastN  float64 // records in the last bucket
+	// The variance of change is within + buckets + between*spread. kappa is the variance of a residual per unit of
+	// grid.variance.
 	kappa, within, buckets, spread float64
-	df                             float64 // of kappa
+	df                             float64 // degrees of freedom of kappa
 	instances                      stats.Heterogeneity
 	ok                             bool
 }
 
-// lastRecords are needed in the last bucket to ask whether it is still up.
+// lastRecords is the number of records that the last bucket needs for the test whether it is still more expensive.
 const lastRecords = 10
 
-// fitOf estimates the change and what its error is made of: residuals of buckets
-// around their instance's mean give the variance within, per unit of v; instances
-// around their version's mean the variance between.
+// fitOf estimates the change in statistic s and the parts of its error. The variance within comes from the residuals of
+// buckets around the mean of their instance; the variance between from instances around the mean of their version.
 func (z *standard) fitOf(s statistic) fit {
 	g, buckets := &z.grids[s], z.x.d.Buckets
 	n := len(z.x.d.Instances)
@@ -51,11 +50,11 @@ func (z *standard) fitOf(s statistic) fit {
 	ratio := head.e / head.u
 	f := fit{change: ratio}
 	f.last, f.lastN = z.last(g)
-	scale := 1.0 // of the head's residuals, so that a more expensive version is not a noisier one
+	scale := 1.0 // scale of the head's residuals, so that a more expensive version does not count as noisier
 	if s != level {
 		f.change, scale = math.Log1p(ratio), 1/(1+ratio)
 	}
-	var of [2]float64 // each version
+	var of [2]float64 // kappa of each version
 	if f.kappa, of, f.df, f.ok = z.kappa(g, sums, scale); !f.ok {
 		return fit{}
 	}
@@ -81,20 +80,19 @@ func (z *standard) fitOf(s statistic) fit {
 
 type instanceSums struct{ u, e, v, known, used float64 }
 
-// leastDiffer is what buckets differ by at least. Where they do not differ at all, as
-// the calls that a loop makes, nothing would be known of the error.
+// leastDiffer is the assumed minimum relative difference between buckets. Without it the error would be 0 where buckets
+// do not differ at all, as with the calls of a fixed loop.
 const leastDiffer = 0.001
 
-// clearlyNoisier is by how much the residuals of one version must vary more than those of
-// both for its error to be made of them alone.
+// clearlyNoisier is the factor by which the residual variance of one version must exceed the pooled variance before that
+// version gets a variance of its own.
 const clearlyNoisier = 1.5
 
-// kappa is the variance of a residual per unit of v, from what buckets differ by
-// within an instance. It is made larger for want of degrees of freedom: an e-value
-// forgives no variance that came out too small.
+// kappa estimates the variance of a residual per unit of v from the differences of buckets within an instance. It adds
+// a correction for few degrees of freedom, because an e-value is invalid if the variance is too small.
 //
-// of is that of each version: its own where that is clearly larger, as rare expensive calls
-// in one version alone make it.
+// of holds the kappa of each version: its own if that is clearly larger than the pooled one, for example because only
+// one version has rare expensive calls; else the pooled one.
 func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa float64, of [2]float64, df float64, ok bool) {
 	buckets := z.x.d.Buckets
 	var squares, least, expected, expected2 float64
@@ -140,7 +138,7 @@ func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa flo
 	return kappa, of, df, true
 }
 
-// between compares instances of one version with each other.
+// between returns how much instances of the same version differ.
 func (z *standard) between(sums []instanceSums, kappa, scale float64) stats.Heterogeneity {
 	var h stats.Heterogeneity
 	var estimates, variances []float64
@@ -161,14 +159,14 @@ func (z *standard) between(sums []instanceSums, kappa, scale float64) stats.Hete
 	return h
 }
 
-// up reports whether the last bucket may still be more expensive: it is, or its few records
-// do not tell it from half of the change.
+// up reports whether the last bucket can still be more expensive: it is, or has too few records to rule out half of the
+// change.
 func (f *fit) up() bool {
-	const recordsDiffer = 1.2 // standard deviation of the logarithm of a record
+	const recordsDiffer = 1.2 // assumed standard deviation of the logarithm of a record
 	return f.last >= 0 || f.last+2*recordsDiffer/math.Sqrt(f.lastN) >= f.change/2
 }
 
-// last is the change in the last bucket alone, and its records.
+// last returns the change in the last bucket alone, and its records.
 func (z *standard) last(g *grid) (change, records float64) {
 	var u, e, n float64
 	bucket := z.x.d.Buckets - 1
@@ -186,8 +184,7 @@ func (z *standard) last(g *grid) (change, records float64) {
 	return e / u, n
 }
 
-// measured is the variance of what was measured: the calls that were not sampled, and
-// the buckets that differ.
+// measured returns the variance of the measurement: from sampling, and from differences between buckets.
 func (f fit) measured(inflation float64) float64 {
 	return inflation * (f.within + f.buckets)
 }

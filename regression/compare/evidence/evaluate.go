@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Evaluate judges all methods by the complete buckets. memory is that of the evaluation
-// before; the one to keep for the next is returned.
+// Evaluate judges all methods by the complete buckets. memory is that of the previous evaluation; the returned Memory is
+// for the next one.
 func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 	results, memory, err := EvaluateAll([]*Deployment{d}, o, memory)
 	if err != nil {
@@ -19,9 +19,9 @@ func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) 
 	return results[0], memory, nil
 }
 
-// EvaluateAll judges the methods of deployments that are one and the same, measured by
-// several metrics: each method in one of them, all as one family of hypotheses. The
-// whole service and the calls are those of the first.
+// EvaluateAll judges the methods of one deployment that was measured by several metrics, one Deployment per metric. Each
+// method is judged by one metric, and all methods are one family of hypotheses. The verdicts on the whole service and
+// on calls come from the first metric.
 func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, error) {
 	if err := o.validate(); err != nil {
 		return nil, memory, err
@@ -63,7 +63,7 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	return results, memory, nil
 }
 
-// MeasureDifferences returns what the processes of each version differ by.
+// MeasureDifferences returns the differences between processes of the same version.
 func MeasureDifferences(d *Deployment, o Options) (ProcessDifferences, error) {
 	if err := o.validate(); err != nil {
 		return ProcessDifferences{}, err
@@ -75,11 +75,11 @@ func MeasureDifferences(d *Deployment, o Options) (ProcessDifferences, error) {
 	return l.processSpreads.seen, nil
 }
 
-// evaluation is one evaluation of a deployment.
+// evaluation is the evaluation of one Deployment.
 type evaluation struct {
 	x              *index
 	o              Options
-	inflation      float64 // of what processes differ by
+	inflation      float64 // factor for the variance between processes
 	hosts          hostEffects
 	methods        []compared
 	processSpreads processSpreads
@@ -87,13 +87,13 @@ type evaluation struct {
 	calls          []compared
 }
 
-// newEvaluation measures each method and what processes differ by.
+// newEvaluation measures each method and the differences between processes.
 func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
 	x, err := newIndex(d, o)
 	if err != nil {
 		return nil, err
 	}
-	inflation := o.Inflation // what lasts from bucket to bucket makes processes no less alike
+	inflation := o.Inflation // without apartInflation: correlation between buckets does not make processes differ more
 	if d.Overlap != Concurrent {
 		o.Inflation *= apartInflation
 	}
@@ -109,7 +109,7 @@ func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
 	return l, nil
 }
 
-// infer makes the verdicts of each method by itself, and that of the whole service.
+// infer computes the verdict of each method, before e-BH, and that of the whole service.
 func (l *evaluation) infer() {
 	for i := range l.methods {
 		l.methods[i].estimate(l.processSpreads, l.o, l.inflation)
@@ -117,7 +117,7 @@ func (l *evaluation) infer() {
 	l.service = inferAll(l.x, l.methods, l.processSpreads, l.o)
 }
 
-// judged are the methods that this evaluation judges.
+// judged returns the methods that this evaluation judges, and marks the others Elsewhere.
 func (l *evaluation) judged() (out []*compared) {
 	for m := range l.methods {
 		if judge := l.x.d.Judge; judge == nil || judge[m] {
@@ -129,7 +129,7 @@ func (l *evaluation) judged() (out []*compared) {
 	return out
 }
 
-// inferAll makes the verdicts of all methods and of the whole service.
+// inferAll computes the verdicts of all methods and returns that of the whole service.
 func inferAll(x *index, methods []compared, d processSpreads, o Options) *compared {
 	votes, at := votes(methods, x.d)
 	shared := stats.NewShared(votes, d.hosts.Variance, d.hosts.DF, soloists(methods, at)...)
@@ -144,7 +144,7 @@ func inferAll(x *index, methods []compared, d processSpreads, o Options) *compar
 		case "":
 			c.inferNext(w, d, o)
 		case moreThanHosts:
-			// What it changed as all others did is the whole service's.
+			// The part of its change that all others share belongs to the whole service.
 			alone := c.evidence(w, Spread{}, o)
 			c.inferAlone(reason, d, o)
 			c.atMost(alone)
@@ -155,7 +155,7 @@ func inferAll(x *index, methods []compared, d processSpreads, o Options) *compar
 	return service
 }
 
-// withCommon adds the common part of the versions to what methods of an instance share.
+// withCommon returns level with the common change of the head added to the head's instances.
 func (x *index) withCommon(level []float64, common *changePart) []float64 {
 	out := make([]float64, len(x.warm))
 	copy(out, level)
@@ -169,8 +169,7 @@ func (x *index) withCommon(level []float64, common *changePart) []float64 {
 	return out
 }
 
-// soloists are the methods without a vote: the likelihood of the others is asked where
-// they are.
+// soloists returns up to 16 methods without a vote, at whose changes the likelihood of the others is computed.
 func soloists(methods []compared, at []int) (out []stats.Vote) {
 	const few = 16
 	for m := range methods {
@@ -181,11 +180,11 @@ func soloists(methods []compared, at []int) (out []stats.Vote) {
 	return out
 }
 
-// undecidedFrom is a measured change that is not passed over in silence.
+// undecidedFrom is the measured change from which a method that cannot be judged is reported as undecided.
 const undecidedFrom = 0.20
 
-// undecided marks what was measured to be much more expensive and could not be judged,
-// because the version cannot be distinguished from the hosts that it ran on.
+// undecided marks methods that were measured as much more expensive but could not be judged, because the effect of the
+// version cannot be separated from that of its hosts.
 func undecided(family []*compared, o Options) {
 	least := max(undecidedFrom, o.LeastChange)
 	for _, c := range family {
@@ -230,8 +229,8 @@ func (l *evaluation) report(calls []compared) *Result {
 	return r
 }
 
-// raise names what one family of hypotheses has against it: e-BH, and the
-// predicates. It also describes what would have been seen.
+// raise applies e-BH and the conditions of an alert to one family of hypotheses, and returns the raised methods. It also
+// sets the power of each test.
 func raise(family []*compared, least float64, o Options) []alertKey {
 	logE := make([]float64, len(family))
 	for i, c := range family {
@@ -244,8 +243,8 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 			continue
 		}
 		if c.alone {
-			// What hosts do is in all of these methods at once: each is asked for what
-			// the first would be.
+			// A host affects all of these methods at once, so each needs the evidence that e-BH requires of the
+			// first rejection.
 			needed[i] = math.Log(float64(len(family)) / o.Alpha)
 			rejected[i] = rejected[i] && c.logE >= needed[i]
 		}
@@ -260,7 +259,7 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 	return raised
 }
 
-// confirm decides what this evaluation raised by whether those before raised it, too.
+// confirm makes a raised method Regressed if enough consecutive evaluations raised it, else Pending.
 func confirm(all []*compared, memory Memory, o Options) {
 	for _, c := range all {
 		n := memory.count(c.alertKey())
@@ -274,14 +273,14 @@ func confirm(all []*compared, memory Memory, o Options) {
 	}
 }
 
-// regressed makes it an alert, unless it is found to be not its own.
+// regressed marks a method as an alert; attribute can still explain it by other methods.
 func (c *compared) regressed() {
 	c.answers.ask(itsOwn, true)
 	c.verdict.State = Regressed
 }
 
-// notItsOwn is for what others explain: callees, or what its callers save. They stand for
-// the last time bucket and the confirmation, which are not asked of it then.
+// notItsOwn marks a method whose change other methods explain: regressed callees, or a caller that saves as much
+// elsewhere. The explanation replaces the conditions on the last bucket and the confirmation.
 func (c *compared) notItsOwn(state VerdictState, explains []string) {
 	c.answers.ask(stillMore, true)
 	if !c.verdict.LastEvaluation {
@@ -291,8 +290,8 @@ func (c *compared) notItsOwn(state VerdictState, explains []string) {
 	c.verdict.State, c.verdict.Explains = state, explains
 }
 
-// changed is the change that must be at least the smallest that is raised: of the mean,
-// or of what decides, as a few calls can hide in the mean what all others show.
+// changed returns the change to compare with the smallest raised change: the largest of the mean and the deciding
+// statistics, because a few calls can hide in the mean a change that all other calls show.
 func (c *compared) changed() float64 {
 	shared := c.fits[mean].change - math.Log1p(c.verdict.Change)
 	most := c.verdict.Change
@@ -304,7 +303,7 @@ func (c *compared) changed() float64 {
 	return most
 }
 
-// describePower says what would have been seen, so much evidence being needed.
+// describePower sets the detectable change and the power at 10%, given the required evidence.
 func (c *compared) describePower(logNeeded float64, o Options) {
 	need := stats.RequiredLogE(c.spread.all, c.spread.df, margin(o), scales, logNeeded)
 	c.verdict.Seen90 = shareOf(need.Detectable(0.9))

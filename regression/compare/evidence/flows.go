@@ -2,14 +2,14 @@ package evidence
 
 import "math"
 
-// flows answer what the head version paid beyond the base version: a method in
-// all, or to one callee, per bucket at equal calls of the one who pays.
+// flows computes how much more the head version pays than the base version: for a method in all, or for one callee, per
+// bucket at the same number of calls of the payer. The payer is the method whose cost contains the amount.
 type flows struct {
 	x      *index
-	level  []float64        // what all methods of an instance and bucket share
-	caller map[string]int32 // of a caller
+	level  []float64        // effects that all methods of an instance and bucket share
+	caller map[string]int32 // method name -> index of it as a caller
 
-	payer int // whose calls are
+	payer int // the method whose calls are in calls
 	calls []float64
 }
 
@@ -21,11 +21,10 @@ func newFlows(x *index, level []float64) *flows {
 	return f
 }
 
-// all stands for calls from any caller.
+// all selects calls from any caller.
 const all int32 = -1
 
-// sums adds up calls and cost of a method by instance and bucket, less what all methods
-// share there.
+// sums returns the calls and the cost of a method by instance and bucket, after subtracting the shared effects.
 func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 	calls, paid = make([]float64, len(f.x.warm)), make([]float64, len(f.x.warm))
 	cells := f.x.of(method)
@@ -41,8 +40,7 @@ func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 	return calls, paid
 }
 
-// stratum is where calls of the versions are compared: the bucket, or all time where
-// no bucket has both.
+// stratum returns the bucket in which calls of both versions are compared, or 0 (all time) where no bucket has both.
 func (f *flows) stratum(at int) int {
 	if f.x.d.Overlap == Sequential && !f.x.d.ByAge {
 		return 0
@@ -50,14 +48,14 @@ func (f *flows) stratum(at int) int {
 	return at % f.x.d.Buckets
 }
 
-// excess is what payer pays more for a method, with its standard error; with
-// payer == method, for itself.
+// excess returns the growth of the cost that payer pays for method, and its standard error. With payer == method it is
+// the growth of the method's inclusive cost.
 func (f *flows) excess(payer, method int) (ns, se float64) {
 	return f.growth(payer, f.paid(payer, method))
 }
 
-// paid is what payer pays for a method by instance and bucket; with payer == method, for
-// itself; nil where it is no caller.
+// paid returns the cost that payer pays for method, by instance and bucket. With payer == method it is the method's
+// inclusive cost. It is nil if payer is not a caller.
 func (f *flows) paid(payer, method int) []float64 {
 	from := all
 	if payer != method {
@@ -70,7 +68,7 @@ func (f *flows) paid(payer, method int) []float64 {
 	return paid
 }
 
-// growth is that of what was paid, at the head's calls of the payer.
+// growth returns the growth of paid at the head's calls of the payer, and its standard error.
 func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 	if paid == nil {
 		return 0, 0
@@ -88,7 +86,7 @@ func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 		calls[side][s] += n
 		costs[side][s] += paid[at]
 	}
-	compared := 0.0 // calls of the head
+	compared := 0.0 // calls of the head that were compared
 	for s, base := range calls[Base] {
 		if base > 0 {
 			ns += costs[Head][s] - calls[Head][s]*costs[Base][s]/base
@@ -101,10 +99,9 @@ func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 	return ns, math.Sqrt(f.variance(paid, calls, costs, ns/compared))
 }
 
-// variance of an excess: what instances differ by, and what their buckets do, the
-// greater of both, as few instances say little and buckets do not say all. A side's
-// residuals are around what is paid per call in it, perCall being that of the head
-// beyond the base's.
+// variance returns the variance of an excess: per version, the larger of the variance between instances and that between
+// buckets. Few instances give an uncertain estimate, and buckets miss the differences between instances. Residuals are
+// around the mean cost per call of their version; perCall is the head's mean less the base's.
 func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall float64) float64 {
 	instances := make([]float64, len(f.x.d.Instances))
 	var buckets, between, n [2]float64
@@ -117,7 +114,7 @@ func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall floa
 		residual := paid[at] - own*costs[Base][s]/base
 		if side == Head {
 			residual -= own * perCall
-		} else { // counts as often as the head's calls are held against it
+		} else { // weighted by its use for the head's expectation
 			residual *= calls[Head][s] / base
 		}
 		buckets[side] += residual * residual
@@ -141,7 +138,7 @@ func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall floa
 
 func (f *flows) side(at int) Side { return f.x.d.Instances[at/f.x.d.Buckets].Side }
 
-// mostly reports whether a method's growth is what one of its callers pays more for it.
+// mostly reports whether one caller, payer, accounts for the growth of a method.
 func (f *flows) mostly(payer, method int, o Options) bool {
 	part, _ := f.excess(payer, method)
 	whole, _ := f.excess(method, method)

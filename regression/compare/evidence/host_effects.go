@@ -8,30 +8,29 @@ import (
 )
 
 const (
-	// leastVoters is the number of methods that the level of one bucket is made of: the
-	// median of fewer would be the change of one of them.
+	// leastVoters is the minimum number of methods for the level of one bucket. The median of fewer would be the change
+	// of one of them.
 	leastVoters = 5
-	// leastTogether is the number of methods that an instance's level is made of.
+	// leastTogether is the minimum number of methods for the level of an instance.
 	leastTogether = 2
-	// leastRecords a method needs to have a vote.
+	// leastRecords is the minimum number of records for a vote of a method.
 	leastRecords = 5
-	// saturation is the number of records above which a vote weighs no more.
+	// saturation is the number of records that limits the weight of a vote: n/(1+n/saturation).
 	saturation = 500
 )
 
-// hostEffects are what instances of one version differ by in all methods alike.
+// hostEffects are the differences between instances of one version that all methods share.
 type hostEffects struct {
 	level  []float64 // by instance x bucket, centred within each version; nil if unknown
 	spread stats.Heterogeneity
-	// weights is the sum of squared shares of the instances, both versions added: the
-	// variance of the difference between the versions per variance of a host.
+	// weights is the sum of the squared shares of the instances, over both versions. Multiplied by the variance between
+	// hosts it is the variance of the difference between the versions.
 	weights float64
 }
 
-// withinVersions finds what all methods of an instance share, bucket by bucket: a slow host,
-// a noisy neighbour. Each method is compared with its own mean in the same version, so
-// what a version changed has no part in it, and the result is centred within each
-// version: it says nothing about the versions.
+// withinVersions estimates the effects that all methods of an instance share, per bucket: for example a slow host or a
+// noisy neighbour. It compares each method with its own mean in the same version and centres the result within each
+// version, so the result contains no difference between the versions.
 func withinVersions(x *index, z *standard) hostEffects {
 	z.remove(nil)
 	buckets := x.d.Buckets
@@ -44,8 +43,8 @@ func withinVersions(x *index, z *standard) hostEffects {
 		}
 	}
 	for m := range x.d.Methods {
-		// Where whole requests are measured, a caller's records hold those of its callees:
-		// what chance did to one is in both, and looks like a host.
+		// With inclusive times, the records of a caller contain those of its callees. A random deviation of one callee
+		// would be in both and look like a host effect.
 		leaf := len(x.callees[m]) == 0
 		if !leaf && leaves >= leastTogether || !z.method(x.of(m)) {
 			continue
@@ -80,7 +79,7 @@ func withinVersions(x *index, z *standard) hostEffects {
 	return centred(x, cells, whole)
 }
 
-// centred makes the levels of the votes and centres them within each version.
+// centred computes the levels from the votes and centres them within each version.
 func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
 	buckets := x.d.Buckets
 	h := hostEffects{level: make([]float64, len(x.warm))}
@@ -129,8 +128,8 @@ func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
 	return h
 }
 
-// commonVote is what votes say in common, and the variance of its error: the median of
-// five and more, the mean of fewer.
+// commonVote returns the common value of votes and the variance of its error: the weighted median from leastVoters votes
+// on, the weighted mean of fewer.
 func commonVote(votes []stats.Weighted) (value, variance float64) {
 	limitVotes(votes)
 	total, squares := 0.0, 0.0
@@ -141,7 +140,7 @@ func commonVote(votes []stats.Weighted) (value, variance float64) {
 	}
 	variance = squares / (total * total)
 	if len(votes) >= leastVoters {
-		return stats.WeightedMedian(votes), 1.6 * variance // the median's, of normal votes
+		return stats.WeightedMedian(votes), 1.6 * variance // variance of a median of normally distributed votes
 	}
 	return value / total, variance
 }
@@ -150,9 +149,8 @@ func vote(residual, records float64) stats.Weighted {
 	return stats.Weighted{Value: residual, Weight: records / (1 + records/saturation)}
 }
 
-// limitVotes lets no method have more to say than one of the least number of methods
-// would: in a service of few methods the median would be the change of the one that
-// is called most, and the others would be judged by it.
+// limitVotes limits the weight of each vote to its share if there were only leastVoters votes. Otherwise, in a service of
+// few methods, the median would be the change of the most called method, and the others would be compared with it.
 func limitVotes(votes []stats.Weighted) {
 	total, largest := 0.0, 0.0
 	for _, v := range votes {
@@ -164,7 +162,7 @@ func limitVotes(votes []stats.Weighted) {
 		return
 	}
 	slices.SortFunc(votes, func(a, b stats.Weighted) int { return cmp.Compare(b.Weight, a.Weight) })
-	for limited := range voters - 1 { // the heaviest so many have a limit, the rest their own weight
+	for limited := range voters - 1 { // the heaviest votes get the limit, the others keep their weight
 		total -= votes[limited].Weight
 		if limit := total / float64(voters-1-limited); votes[limited+1].Weight <= limit || limited == voters-2 {
 			for i := range limited + 1 {

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// index is a deployment made ready: the cells by method, and which buckets of which
-// instances count.
+// index is a validated Deployment with its cells grouped by method and the buckets of each instance that count.
 type index struct {
 	d        *Deployment
 	cells    []Cell
-	first    []int  // of a method in cells; one more at the end
-	warm     []bool // instance x bucket: after warm-up
-	heads    int    // instances
+	first    []int  // method -> index of its first cell; has one more element
+	warm     []bool // instance x bucket: whether it is after warm-up
+	heads    int    // number of instances
 	bases    int
-	position []int32   // of a caller among those of the current method, -1 none
-	callees  [][]int32 // of a method: the cells of calls that it makes
-	// processBuckets and allCalls are of each version.
+	position []int32   // caller -> its number among those of the current method, or -1
+	callees  [][]int32 // method -> cells of the calls that it makes
+	// processBuckets and allCalls are by version.
 	processBuckets, allCalls [2]float64
-	entry                    [][2]float64 // of a method: calls that no other method makes, and all
-	// callersKnown says that own costs can be formed.
+	entry                    [][2]float64 // method -> calls from outside the measured methods, and all calls
+	// callersKnown is true if enough callers are known to compute own costs.
 	callersKnown bool
 	learned      WarmUp
 }
@@ -73,7 +72,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 	return x, nil
 }
 
-// shown reports whether a cell is of a complete bucket after warm-up.
+// shown reports whether a cell lies in a complete bucket after warm-up.
 func (x *index) shown(c *Cell) bool {
 	return int(c.Bucket) < x.d.Buckets && x.warm[x.at(c.Instance, c.Bucket)]
 }
@@ -83,7 +82,7 @@ func (x *index) counts(c *Cell) bool {
 	return c.Records > 0 && c.Weight > 0 && x.shown(c)
 }
 
-// headBuckets counts the buckets in which the head version ran, warmed up.
+// headBuckets returns the number of buckets in which a warm instance of the head version ran.
 func (x *index) headBuckets() (n int) {
 	for s := range x.d.Buckets {
 		if x.headRuns(s) {

@@ -6,22 +6,21 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Spread is how much something differs: a variance of logarithms, and the degrees of
-// freedom with which it is known.
+// Spread is the size of a difference: a variance of logarithms, and the degrees of freedom of its estimate.
 type Spread struct{ Variance, DF float64 }
 
-// Spreads are what earlier deployments have shown: how much hosts differ, and how much a
-// method differs from process to process. The zero value is nothing.
+// Spreads are learned from earlier deployments: the spread between hosts, and the spread of one method between processes.
+// The zero value means unknown.
 type Spreads struct {
 	Hosts, Processes Spread
-	// OneMethod is what Processes counts as for one method, in degrees of freedom.
+	// OneMethod is the number of degrees of freedom that Processes counts as for one method.
 	OneMethod float64
 }
 
-// ProcessDifferences are what the processes of one version differ by, in a deployment.
+// ProcessDifferences are the differences between processes of the same version in one deployment.
 type ProcessDifferences struct {
 	Hosts     stats.Heterogeneity
-	Processes []stats.Heterogeneity // of each method
+	Processes []stats.Heterogeneity // one per method
 }
 
 // LearnSpreads pools the differences of several deployments.
@@ -44,17 +43,17 @@ func pool(groups []stats.Heterogeneity, prior Spread) Spread {
 }
 
 const (
-	// betweenPrior is the spread of a method between instances that is assumed where
-	// nothing is known of it, and betweenPriorDF what that counts as.
+	// betweenPrior is the assumed standard deviation of a method between instances, and betweenPriorDF its degrees of
+	// freedom, used where nothing was learned.
 	betweenPrior   = 0.03
 	betweenPriorDF = 4
-	// hostsPrior and hostsPriorDF are those of all methods of a host.
+	// hostsPrior and hostsPriorDF are the same for all methods of a host together.
 	hostsPrior   = 0.10
 	hostsPriorDF = 4
-	// otherTime is the standard deviation of what all methods differ by at another time.
+	// otherTime is the standard deviation of a change that all methods share if the versions ran at different times.
 	otherTime = 0.05
-	// byLoad is how much the cost of all calls may change when a process gets e times as
-	// many of them, and byLoadMethod how much that differs by method.
+	// byLoad is the standard deviation of the change of the cost of all calls when a process gets e times as many calls,
+	// and byLoadMethod that of the difference between methods.
 	byLoad, byLoadMethod = 0.20, 0.10
 	byLoadDF             = 6
 )
@@ -66,16 +65,17 @@ func (s Spread) or(sd, df float64) Spread {
 	return Spread{sd * sd, df}
 }
 
-// processSpreads is what is known of the differences between processes in one deployment.
+// processSpreads are the spreads between hosts and processes that are used for one deployment.
 type processSpreads struct {
-	hosts   Spread // of the contrast of the versions
+	hosts   Spread // spread of the difference between the versions that hosts cause
 	between [statistics]Spread
-	prior   [statistics]float64 // degrees of freedom that between counts as in one method
+	prior   [statistics]float64 // degrees of freedom of between for one method
 	seen    ProcessDifferences
-	taken   Spreads // with which all this is known
+	taken   Spreads // the spreads behind hosts and between
 }
 
-// differences learns how hosts and processes differ from instances of one version.
+// learnProcessSpreads estimates the spreads of hosts and processes from instances of the same version, together with
+// those of earlier deployments.
 func learnProcessSpreads(x *index, h hostEffects, methods []compared) processSpreads {
 	d := x.d
 	hostPrior := d.Spreads.Hosts.or(hostsPrior, hostsPriorDF)
@@ -112,8 +112,8 @@ func learnProcessSpreads(x *index, h hostEffects, methods []compared) processSpr
 	return out
 }
 
-// estimate makes the errors of a method's changes, and says whether it can be judged.
-// inflation is that of what processes differ by.
+// estimate computes the errors of a method's changes and sets its state: NotProven if it can be judged. inflation
+// multiplies the variance between processes.
 func (c *compared) estimate(d processSpreads, o Options, inflation float64) {
 	v := &c.verdict
 	enough := c.answers.ask(enoughRecords, min(c.seen[Base], c.seen[Head]) >= o.Records)
@@ -150,7 +150,7 @@ func (c *compared) estimate(d processSpreads, o Options, inflation float64) {
 	}
 }
 
-// best is the statistic whose error is smallest among those that decide.
+// best returns the deciding statistic with the smallest error.
 func (c *compared) best() statistic {
 	best := c.decide[0]
 	for _, s := range c.decide[1:] {
@@ -161,12 +161,10 @@ func (c *compared) best() statistic {
 	return best
 }
 
-// leastVote is the precision from which a method has a vote: its own cost is known to
-// a third or so.
+// leastVote is the largest standard error of a method's change with which it has a vote on the common change.
 const leastVote = 0.35
 
-// votes are what methods say of the change that all share. at is the number of each
-// method's vote, -1 for none.
+// votes returns the methods' votes on the change that all share. at holds the index of each method's vote, or -1.
 func votes(methods []compared, d *Deployment) (out []stats.Vote, at []int) {
 	at = make([]int, len(methods))
 	for m := range methods {
@@ -185,9 +183,9 @@ func votes(methods []compared, d *Deployment) (out []stats.Vote, at []int) {
 	return out, at
 }
 
-// evidence is the e-value of a method: against what the others say all methods share, or,
-// where w is nil, against what hosts can differ by. Of several statistics it is a mean with
-// fixed weights, so it is an e-value.
+// evidence returns the logarithm of the e-value of a method: against the common change of the other methods or, if w is
+// nil, against the spread of hosts. With several statistics it is a mean of their e-values whose weights do not depend
+// on the estimates, so it is an e-value.
 func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	var logs, variances [statistics]float64
 	for s := range logs {
@@ -216,12 +214,12 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	}
 	rare := c.tailEvidence(math.Sqrt(processes.all-processes.measured+hosts.Variance), shared)
 	whole := weighted([]float64{1 - meanShare - tailShare, meanShare, tailShare}, both, logs[mean], rare)
-	// Most calls did not change by half as much as their mean.
+	// Most calls changed by less than half the change of the mean.
 	c.verdict.Tail = max(logs[mean], rare) > both && c.fits[level].change < c.fits[mean].change/2
 	return whole
 }
 
-// weighted is the logarithm of a weighted mean of values given by their logarithms.
+// weighted returns the logarithm of the weighted mean of values that are given as logarithms.
 func weighted(weights []float64, logs ...float64) float64 {
 	for i := range logs {
 		logs[i] += math.Log(weights[i] * float64(len(logs)))
@@ -229,15 +227,14 @@ func weighted(weights []float64, logs ...float64) float64 {
 	return stats.LogMean(logs...)
 }
 
-// with adds what hosts differ by.
+// with returns e with the variance between hosts added.
 func (e errorOf) with(hosts Spread) errorOf {
 	return errorOf{e.measured, e.all + hosts.Variance, stats.Satterthwaite([]float64{e.all, hosts.Variance}, []float64{e.df, hosts.DF})}
 }
 
-// inferNext makes the verdict of a method next to what the others say all methods share.
-// Where it may be the version that all share, nothing is taken off: the interval reaches
-// from the change if hosts did it to the change if the version did, and the evidence must
-// hold in both cases.
+// inferNext computes the verdict of a method relative to the common change of the other methods. If the version may be
+// the cause of the common change, nothing is subtracted: the interval covers both cases, the change caused by hosts and
+// the change caused by the version, and the evidence must hold in both.
 func (c *compared) inferNext(w *stats.Without, d processSpreads, o Options) {
 	v := &c.verdict
 	c.measure(o)
@@ -260,8 +257,8 @@ func (c *compared) inferNext(w *stats.Without, d processSpreads, o Options) {
 	c.atMost(c.logE)
 }
 
-// inferAlone makes the verdict of a method next to what hosts can differ by: what all
-// methods share is not known, for that reason. Calls, which no host makes more, have none.
+// inferAlone computes the verdict of a method relative to the spread of hosts, because the common change is not known.
+// reason explains why; it is empty for calls per call, which hosts do not change.
 func (c *compared) inferAlone(reason string, d processSpreads, o Options) {
 	v := &c.verdict
 	c.measure(o)
@@ -275,7 +272,7 @@ func (c *compared) inferAlone(reason string, d processSpreads, o Options) {
 	c.atMost(c.logE)
 }
 
-// measure fills in what was measured.
+// measure sets the measured changes.
 func (c *compared) measure(o Options) {
 	v, f := &c.verdict, c.fits[mean]
 	v.Measured = partOf(f.change, c.errors[mean].measured, f.df)
@@ -283,17 +280,16 @@ func (c *compared) measure(o Options) {
 	c.surely = v.Measured.Interval[0]
 }
 
-// atMost bounds the evidence.
+// atMost limits the evidence to logE.
 func (c *compared) atMost(logE float64) {
 	c.logE = min(c.logE, logE)
 	c.verdict.LogE, c.verdict.EValue = c.logE, math.Exp(min(c.logE, 700))
 }
 
-// meanShare and tailShare are the weights of the uncapped mean and of rare calls in the
-// evidence.
+// meanShare and tailShare are the weights of the uncapped mean and of rare calls in the evidence.
 const meanShare, tailShare = 0.05, 0.1
 
-// tailEvidence is the mean of the e-values of the thresholds; 0 if there are none.
+// tailEvidence returns the logarithm of the mean e-value of the thresholds; 0 if there are none.
 func (c *compared) tailEvidence(processes, shared float64) float64 {
 	logs := make([]float64, 0, thresholds)
 	for k := range c.tails {
@@ -302,7 +298,7 @@ func (c *compared) tailEvidence(processes, shared float64) float64 {
 	return stats.LogMean(logs...)
 }
 
-// partOf is a change with its 95% interval.
+// partOf returns a change with its 95% interval.
 func partOf(change, variance, df float64) changePart {
 	half := stats.Estimate{SE: math.Sqrt(variance), DF: min(df, 1e6)}.Margin(0.95)
 	return changePart{shareOf(change), [2]float64{shareOf(change - half), shareOf(change + half)}}

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// LastEvaluationFactor is how much more evidence one evaluation takes that no other will confirm.
+// LastEvaluationFactor multiplies the required e-value if no later evaluation can confirm a change.
 const LastEvaluationFactor = 20
 
-// confirmLast decides what a last evaluation raised for the first time. Another evaluation is there
-// to tell what lasts from what passes; where none can come, more evidence has to.
+// confirmLast decides on methods that the last evaluation raised for the first time. A second evaluation would separate
+// lasting changes from temporary ones; as none can follow, more evidence is required.
 func confirmLast(family []*compared, o Options) {
 	for _, c := range family {
 		v := &c.verdict
@@ -19,7 +19,7 @@ func confirmLast(family []*compared, o Options) {
 		v.LastEvaluation = true
 		v.NeededE *= LastEvaluationFactor
 		c.describePower(math.Log(v.NeededE), o)
-		c.answers.endAt(stillMore) // the evidence stands for a confirmation
+		c.answers.endAt(stillMore) // more evidence replaces the confirmation
 		if c.answers.ask(enoughEvidence, v.EValue >= v.NeededE) {
 			c.regressed()
 			v.Warnings = append(v.Warnings, fmt.Sprintf("reported by the last evaluation alone, with %d times the evidence, because no other can follow", LastEvaluationFactor))

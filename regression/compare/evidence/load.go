@@ -2,12 +2,12 @@ package evidence
 
 import "math"
 
-// sameLoad is the logarithm of a ratio of calls per process that is no other load.
+// sameLoad is the absolute logarithm of the ratio of calls per process up to which the load counts as unchanged.
 const sameLoad = 0.25
 
-// measureLoad finds for how long the processes of each version ran, in buckets.
+// measureLoad counts calls and process-buckets of each version: the sum over processes of the buckets in which they ran.
 func (x *index) measureLoad() {
-	seen := make([][2]int, len(x.d.Instances)) // first bucket and one beyond the last
+	seen := make([][2]int, len(x.d.Instances)) // first bucket and the bucket after the last
 	for i := range x.cells {
 		c := &x.cells[i]
 		if !x.counts(c) {
@@ -26,10 +26,9 @@ func (x *index) measureLoad() {
 	}
 }
 
-// loadOf is the logarithm of the calls of a head's process in a bucket over those of a
-// base's, of calls by version.
+// loadOf returns the logarithm of calls per process and bucket, head over base. calls are the calls by version.
 func (x *index) loadOf(calls [2]float64) float64 {
-	if x.d.Overlap == PreviousDays { // its buckets are those of several days
+	if x.d.Overlap == PreviousDays { // the base's buckets contain several days
 		return 0
 	}
 	head, base := calls[Head]/x.processBuckets[Head], calls[Base]/x.processBuckets[Base]

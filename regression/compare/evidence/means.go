@@ -2,15 +2,13 @@ package evidence
 
 import "github.com/corehour/corehour/regression/stats"
 
-// A bucket's mean is drawn towards that of all buckets, which counts as so many records
-// as make it as uncertain as buckets differ: 1 over the variance of buckets' means,
-// the logarithms of records having a variance of about 1. It is 20 where the method
-// has incidents, and at most 2000: buckets differ by 2% at least.
+// A bucket's mean is shrunk towards the mean of all buckets. That mean counts as 1/(variance between the buckets' means)
+// records, because the logarithm of a record has a variance of about 1. The number is at least 20, for methods with
+// incidents, and at most 2000, as buckets differ by at least 2%.
 const shrinkLow, shrinkHigh = 20, 2000
 
-// means makes the base's means per caller and bucket. The mean of a bucket with few
-// records is drawn towards that of all buckets times what the bucket does to all
-// callers.
+// means computes the base's means per caller and bucket. The mean of a bucket with few records is shrunk towards the
+// mean of all buckets times the factor of the bucket, which all callers share.
 func (z *standard) means() {
 	buckets := z.x.d.Buckets
 	for c := range z.callers {
@@ -33,7 +31,7 @@ func (z *standard) means() {
 		if !(z.totalN[c] > 0) {
 			continue
 		}
-		spread := 0.0 // of the head's calls, compared with the mean of all buckets
+		spread := 0.0 // calls of the head that are compared with the mean of all buckets
 		for s := range buckets {
 			k := c*buckets + s
 			share := z.baseN[k] / (z.baseN[k] + z.shrink)
@@ -58,9 +56,8 @@ func (z *standard) means() {
 	z.bucketError = z.errorOfBuckets()
 }
 
-// errorOfBuckets is the variance of the change that comes from calls of the head in
-// buckets of which the base's mean is not known: as much as buckets differ, for the
-// part of the calls that lies in other buckets than the base's.
+// errorOfBuckets returns the variance of the change from buckets in which the base's mean is uncertain: the variance
+// between buckets, for the part of the head's calls that lies in other buckets than the base's calls.
 func (z *standard) errorOfBuckets() float64 {
 	buckets := z.x.d.Buckets
 	head := 0.0
@@ -90,8 +87,8 @@ func (z *standard) errorOfBuckets() float64 {
 	return total / z.shrink
 }
 
-// factors are what a bucket does to all callers of the method: an incident, the
-// hour. They tell how much buckets differ, and so how far their means can be trusted.
+// factors computes the effect of each bucket on all callers of the method, for example of an incident or of the hour.
+// Their variance sets shrink, the number of records that the mean of all buckets counts as.
 func (z *standard) factors() {
 	buckets := z.x.d.Buckets
 	z.differences, z.errors = z.differences[:0], z.errors[:0]

@@ -8,12 +8,12 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// certain is the e-value, as a logarithm, from which a method is taken to have got
-// cheaper: one method is asked, because another was raised.
+// certain is the logarithm of the e-value from which a method counts as cheaper. It needs no correction for many
+// hypotheses, because only a method next to a raised one is tested.
 var certain = math.Log(20)
 
-// findMoved lowers to Moved what is saved elsewhere by the same caller, callers before
-// callees. by says which callees explain what a caller pays more.
+// findMoved marks raised methods as Moved if the same caller saves as much elsewhere. It visits callers before callees.
+// by maps a caller to the callees that explain its growth.
 func (f *flows) findMoved(methods []compared, raised []int, by map[int][]int, o Options) {
 	moves := map[int][]string{}
 	for _, m := range slices.Backward(raised) {
@@ -27,14 +27,14 @@ func (f *flows) findMoved(methods []compared, raised []int, by map[int][]int, o 
 			continue
 		}
 		moves[m] = from
-		if methods[m].verdict.State != Explained { // else what it pays more is on its way to a callee
+		if methods[m].verdict.State != Explained { // an Explained method passes its growth on to a callee
 			methods[m].notItsOwn(Moved, from)
 		}
 	}
 }
 
-// movedFrom looks for a caller of the method that pays in all what it paid: another
-// callee, or its own code, got cheaper by as much. It names what did, nil if none.
+// movedFrom looks for a caller of method m whose total cost did not change, because another callee or its own code got
+// cheaper by as much. It returns the text "moved FROM -> m", or nil.
 func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 	callers := map[int32]bool{}
 	for _, c := range f.x.of(m) {
@@ -50,8 +50,8 @@ func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 		if excess <= 0 || !f.mostly(payer, m, o) || math.Abs(whole) > (1-o.Explained)*excess {
 			continue
 		}
-		// A figure is known where twice its error is less than half of what moved:
-		// one that is known by chance only would hide a regression.
+		// The total must be known: twice its error below half of the moved cost. Otherwise a total that is
+		// unchanged only by chance would hide a regression.
 		unchanged := o.known(e, excess)
 		for sibling := range methods {
 			if sibling == m || sibling == payer || !methods[sibling].cheaper(o) {
@@ -61,7 +61,7 @@ func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 				return []string{fmt.Sprintf("moved %s -> %s", methods[sibling].name, methods[m].name)}
 			}
 		}
-		// Who pays the same for all and more for one pays less for the rest.
+		// A caller whose total is unchanged, but which pays more for m, pays less for the rest.
 		if methods[payer].verdict.State.Judged() && unchanged {
 			return []string{fmt.Sprintf("moved within %s -> %s", methods[payer].name, methods[m].name)}
 		}
@@ -69,10 +69,10 @@ func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 	return nil
 }
 
-// known reports whether a flow with a standard error is small relative to a value.
+// known reports whether twice the standard error se is at most half of value.
 func (o Options) known(se, value float64) bool { return o.twice(se) <= value/2 }
 
-// twice is how far off a flow with a standard error may be.
+// twice returns twice the standard error, with inflation.
 func (o Options) twice(se float64) float64 { return 2 * math.Sqrt(o.Inflation) * se }
 
 func (c *compared) cheaper(o Options) bool {

@@ -6,31 +6,30 @@ import (
 	"time"
 )
 
-// Options of an evaluation. Defaults is what they are in production; a demonstration
-// that cannot wait sets shorter times and says so.
+// Options are the parameters of an evaluation. Defaults returns those of production; a demonstration can set shorter
+// times and must mention it.
 type Options struct {
-	// WarmUp is left out of every instance from its start, in whole buckets; Learn finds it
-	// from the data.
+	// WarmUp is the time after the start of every instance that is left out, in whole buckets. Learn finds it from the
+	// data.
 	WarmUp time.Duration
-	// Records is the least number of measured calls on both sides.
+	// Records is the minimum number of measured calls in each version.
 	Records float64
-	// LeastChange is the smallest change that is raised, as a share.
+	// LeastChange is the smallest change that is raised, as a fraction.
 	LeastChange float64
-	// Margin is a change that is nobody's concern, as a share: e-values are made
-	// against the hypothesis that the change is at most this.
+	// Margin is an irrelevant change, as a fraction: the null hypothesis of the e-values is a change of at most Margin.
 	Margin float64
-	// Evaluations is the number in a row that must raise a method.
+	// Evaluations is the number of consecutive evaluations that must raise a method.
 	Evaluations int
-	// Alpha is the share of false ones among what is raised in a deployment.
+	// Alpha is the false discovery rate: the expected share of false alerts among the raised methods of a deployment.
 	Alpha float64
-	// Inflation multiplies all variances: what the model of the errors leaves out.
+	// Inflation multiplies all variances, for errors that the model does not include.
 	Inflation float64
-	// Explained is the share of a caller's growth that raised callees must
-	// account for, so that it is theirs; less where it could be so much.
+	// Explained is the share of a caller's growth that regressed callees must account for, so that they explain it. For
+	// a caller whose own cost was tested, half is enough.
 	Explained float64
 }
 
-// Defaults are those of docs/background/statistics.md.
+// Defaults returns the values of docs/background/statistics.md.
 func Defaults() Options {
 	return Options{
 		WarmUp: Learn, Records: 30, LeastChange: 0.02, Margin: 0.01,
@@ -38,7 +37,7 @@ func Defaults() Options {
 	}
 }
 
-// scales are the effects that the e-values look for.
+// scales are the effect sizes that the e-values are most sensitive to, as logarithms.
 var scales = []float64{0.02, 0.06, 0.20}
 
 func (o Options) validate() error {

@@ -5,33 +5,29 @@ import (
 	"slices"
 )
 
-// Basis says what of a method was judged.
+// Basis is the cost of a method that was tested.
 type Basis string
 
 const (
-	// Own is its own cost: its time less that of calls whose caller it is.
+	// Own is its own cost: its time less that of the calls that it makes.
 	Own Basis = "own"
-	// OwnPart is its own cost too, as a share of its inclusive cost: the own cost alone
-	// is too small for a percentage of itself.
+	// OwnPart is the change of its own cost as a fraction of its inclusive cost, because the own cost is too uncertain
+	// or too small for a percentage of itself.
 	OwnPart Basis = "own part of inclusive"
-	// Inclusive is its time with all it calls: callers are unknown, or its callees run
-	// at the same time as it.
+	// Inclusive is its time with all callees, because callers are unknown or its callees run concurrently with it.
 	Inclusive Basis = "inclusive"
 )
 
 const (
-	// ownKnown is the largest relative standard error of an own cost that is the base of
-	// a percentage.
+	// ownKnown is the maximum relative standard error of an own cost as the base of a percentage.
 	ownKnown = 0.30
-	// leastNegative is how much more than all of it callees may seem to cost by chance.
+	// leastNegative is the relative amount by which the cost of callees can exceed the inclusive cost by chance.
 	leastNegative = 0.02
-	// callersKnown is the share of the cost of a service whose caller must be known for
-	// own costs to be formed.
+	// callersKnown is the minimum share of a service's cost with a known caller for which own costs are computed.
 	callersKnown = 0.98
 )
 
-// findCallees lists, by method, the cells of calls that it makes, and finds whether
-// callers are known.
+// findCallees lists, for each method, the cells of the calls that it makes, and sets callersKnown.
 func (x *index) findCallees() {
 	position := map[string]int32{}
 	for m, name := range x.d.Methods {
@@ -63,8 +59,8 @@ func (x *index) findCallees() {
 	x.callersKnown = known >= callersKnown*all
 }
 
-// timedInOne lists methods that were timed in both versions, and by this metric in one:
-// what they cost stays with their callers, as it cannot be taken off in both.
+// timedInOne marks methods that were timed in both versions but measured by this metric in only one. Their cost stays
+// with their callers, because it cannot be subtracted in both versions.
 func (x *index) timedInOne() []bool {
 	timed, measured := make([][2]bool, len(x.d.Methods)), make([][2]bool, len(x.d.Methods))
 	for i := range x.cells {
@@ -80,7 +76,7 @@ func (x *index) timedInOne() []bool {
 	return out
 }
 
-// entryShare is the share of the calls of a method that no other method makes.
+// entryShare returns the share of the head's calls of a method that come from outside the measured methods.
 func (x *index) entryShare(m int) float64 {
 	if e := x.entry[m]; e[1] > 0 {
 		return e[0] / e[1]
@@ -88,7 +84,7 @@ func (x *index) entryShare(m int) float64 {
 	return 0
 }
 
-// calleesOf lists the methods that a method calls, in order.
+// calleesOf returns the methods that a method calls, in ascending order.
 func (x *index) calleesOf(m int) []int {
 	var out []int
 	for _, i := range x.callees[m] {
@@ -98,10 +94,10 @@ func (x *index) calleesOf(m int) []int {
 	return slices.Compact(out)
 }
 
-// ownCost turns the grid of means of the current method into that of its own cost: observed
-// and expected, less what was paid to its callees. What the base pays to them is a share
-// of its cost by bucket, so that a caller for whom it does more costs more in both parts.
-// The basis says what the grid holds, and loading how much of a shared change is in it.
+// ownCost turns the grid of means of the current method into that of its own cost: observed and expected cost, each less
+// the cost of callees. The expected cost of callees is a fraction of the base's cost in each bucket, so a caller with
+// more expensive calls is expected to cost more in both parts. basis is the cost that the grid then contains, and
+// loading the coefficient of a shared change in it.
 func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	g, buckets := &z.grids[mean], z.x.d.Buckets
 	paid, paidVariance := zeros(z.paid, len(g.expected)), zeros(z.paidVariance, len(g.expected))
@@ -113,7 +109,7 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 		paid[at] += y
 		paidVariance[at] += y * y / c.Records
 	}
-	// Shares of the base, by bucket, drawn towards that of all buckets.
+	// Fractions of the base, by bucket, shrunk towards the mean of all buckets.
 	var baseCost, basePaid, headOwn float64
 	bucketCost, bucketPaid, bucketN := make([]float64, buckets), make([]float64, buckets), make([]float64, buckets)
 	for at := range g.expected {
@@ -137,7 +133,7 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	left := 1 - whole
 	off := z.ownError(bucketCost, bucketPaid, left)
 	if left < -max(2*off, leastNegative) {
-		return Inclusive, 1 // callees run at the same time as it
+		return Inclusive, 1 // callees run concurrently with it
 	}
 	basis, loading = Own, 1
 	if off > ownKnown*left || headOwn <= 0 {
@@ -171,7 +167,7 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	return basis, loading
 }
 
-// ownError is the standard error of the base's own share, from how buckets differ.
+// ownError returns the standard error of the base's own fraction, estimated from the differences between buckets.
 func (z *standard) ownError(bucketCost, bucketPaid []float64, left float64) float64 {
 	total, squares, n := 0.0, 0.0, 0.0
 	for s, c := range bucketCost {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// percent writes a share with its sign.
+// percent formats a fraction as a percentage with its sign.
 func percent(share float64) string {
 	if share > 9.995 {
 		return fmt.Sprintf("x%.3g", 1+share)
@@ -19,7 +19,7 @@ func (s changePart) String() string {
 	return fmt.Sprintf("%s (%s to %s)", percent(s.Change), percent(s.Interval[0]), percent(s.Interval[1]))
 }
 
-// power says what an evaluation would have seen: no verdict without it.
+// power describes the change that the test would have found.
 func power(v *outcome) string {
 	if v.Seen90 > 9 {
 		return "no change below x10 would have been seen"
@@ -29,7 +29,7 @@ func power(v *outcome) string {
 
 func interval(v *outcome) string { return changePart{v.Change, v.Interval}.String() }
 
-// parts says what was measured and what was taken off.
+// parts describes the measured change and the common part that was subtracted.
 func parts(v *outcome) string {
 	switch {
 	case v.CommonReason == "":
@@ -44,7 +44,7 @@ func parts(v *outcome) string {
 
 func costReason(v *outcome) string {
 	seen := fmt.Sprintf("%.0f and %.0f records", v.BaseRecords, v.HeadRecords)
-	if v.BaseRecords == 0 { // the whole service: instances are what counts
+	if v.BaseRecords == 0 { // the whole service has no records of its own
 		seen = "all methods"
 	}
 	join := func(all ...string) string {
@@ -94,7 +94,7 @@ func callsReason(v *outcome) string {
 	return costReason(v)
 }
 
-// warnings are what makes all verdicts of a deployment weaker.
+// warnings returns the reasons that make all verdicts of a deployment less certain.
 func warnings(x *index) []string {
 	var out []string
 	switch {

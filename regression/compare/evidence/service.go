@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// mostMoved is the expected share of the other methods that may have changed for
-	// reasons of their own, a third and what is expected of those that did not; with more,
-	// what is common to all cannot be distinguished from what changed.
+	// mostMoved is the maximum expected share of the other methods that changed for reasons of their own: a third, plus
+	// the contribution expected from unchanged methods. Above it the common part cannot be separated from their changes.
 	mostMoved = 0.38
-	// beyondHosts is the probability with which hosts differ by less than the common part
-	// that is still taken off.
+	// beyondHosts is the confidence level of the limit of differences between hosts. A larger common part is not
+	// subtracted.
 	beyondHosts = 0.98
 )
 
-// identified says why the common part cannot be identified, "" if it can.
+// identified returns the reason why the common part cannot be identified, or "" if it can.
 func identified(d *Deployment, w *stats.Without, hosts Spread) string {
 	switch {
 	case d.Wall:
@@ -35,16 +34,15 @@ func identified(d *Deployment, w *stats.Without, hosts Spread) string {
 const moreThanHosts = "not identified: what the other methods share is more than hosts differ by"
 
 const (
-	// usualHosts is how many standard deviations of what hosts differ by the common part
-	// may be to be taken for theirs. A version that changes all methods by more than
-	// that is as likely.
+	// usualHosts is the maximum common part that is attributed to hosts, in standard deviations of the difference between
+	// hosts. For a larger common part the version is an equally likely cause.
 	usualHosts = 1.0
-	// knownSD are the standard errors from which a common part is known not to be 0.
+	// knownSD is the number of standard errors from which a common part counts as different from 0.
 	knownSD = 2.0
 )
 
-// attributed says why an identified common part is not taken off, "" if it is: it is not
-// known to be other than 0, or the version is as likely to have caused it as hosts are.
+// attributed returns the reason why an identified common part is not subtracted, or "" if it is: it can be 0, or the
+// version is as likely a cause as the hosts.
 func attributed(w *stats.Without, hosts Spread) string {
 	switch {
 	case w.Low <= 0 && w.High >= 0 && math.Abs(w.Likeliest) < knownSD*math.Sqrt(w.Variance):
@@ -57,8 +55,8 @@ func attributed(w *stats.Without, hosts Spread) string {
 
 const takenOff = "what the other methods share, within what hosts differ by"
 
-// judgeService makes the verdict on all methods together: on the change that they share,
-// or, where that is not identified, on the change of the cost of all of them.
+// judgeService returns the verdict on all methods together: on the change that they share or, where it is not
+// identified, on the change of their total cost.
 func judgeService(x *index, methods []compared, shared *stats.Shared, d processSpreads, o Options) *compared {
 	c := &compared{verdict: outcome{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
 	bill, ok := serviceCost(methods, d)
@@ -93,8 +91,8 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d processS
 
 type bill struct{ change, variance, processes, df float64 }
 
-// serviceCost compares the cost of all methods, each at the calls of the head: what calls
-// that none of the methods makes cost with all they call.
+// serviceCost compares the cost of the whole service at the calls of the head: the inclusive cost of calls that come
+// from outside the measured methods.
 func serviceCost(methods []compared, d processSpreads) (bill, bool) {
 	var base, head float64
 	var out bill
