@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/test/deploygen"
 )
 
-// BenchmarkEach draws records of the longest chain and of the largest tree.
+// BenchmarkEach draws the records of the longest chain and of the largest tree.
 func BenchmarkEach(b *testing.B) {
 	for _, structure := range []deploygen.Structure{deploygen.Chain(1), deploygen.Chain(5), deploygen.Chain(9), deploygen.Tree(60)} {
 		b.Run(structure.String(), func(b *testing.B) {

@@ -9,14 +9,14 @@ import (
 // Call is a measured call.
 type Call struct {
 	Method  int
-	Caller  int // Entry if it comes from outside
+	Caller  int // Entry for a call from outside
 	Process int
 	At      time.Duration // since Begin
-	CPU     int64         // ns, callees included
+	CPU     int64         // ns, including callees
 	Wall    int64         // ns
 }
 
-// drawCalls draws the exact counts.
+// drawCalls draws the exact call counts.
 func (d *Deployment) drawCalls(rng *rand.Rand) {
 	d.calls = make([]int32, 0, len(d.Processes)*d.minutes*len(d.graph.edges))
 	d.depth = make([][]uint8, len(d.Processes))
@@ -49,7 +49,7 @@ func (d *Deployment) drawCalls(rng *rand.Rand) {
 	}
 }
 
-// poisson counts the events of unit rate until mean.
+// poisson returns a Poisson variable: it counts the events of a unit-rate process up to mean.
 func poisson(rng *rand.Rand, mean float64) int32 {
 	n := int32(0)
 	for at := rng.ExpFloat64(); at < mean; at += rng.ExpFloat64() {
@@ -58,17 +58,17 @@ func poisson(rng *rand.Rand, mean float64) int32 {
 	return n
 }
 
-// Minutes is how many minutes of records there are.
+// Minutes returns the number of minutes with records.
 func (d *Deployment) Minutes() int { return d.minutes }
 
-// byEdge returns the calls of a process in a minute, by edge.
+// byEdge returns the number of calls of a process in a minute, by edge.
 func (d *Deployment) byEdge(process, minute int) []int32 {
 	edges := len(d.graph.edges)
 	at := (process*d.minutes + minute) * edges
 	return d.calls[at : at+edges]
 }
 
-// Calls fills in the exact number of calls of each method of a process in a minute.
+// Calls sets calls to the exact number of calls of each method of a process in a minute.
 func (d *Deployment) Calls(process, minute int, calls []int64) {
 	clear(calls)
 	for e, n := range d.byEdge(process, minute) {
@@ -76,15 +76,15 @@ func (d *Deployment) Calls(process, minute int, calls []int64) {
 	}
 }
 
-// Each passes all measured calls to a function: by process, then by minute. Within a
-// minute they are in no order of time. It passes the same calls each time.
+// Each passes all measured calls to use, by process, then by minute. Calls within a minute are not sorted.
+// Repeated use passes the same calls.
 func (d *Deployment) Each(use func(Call)) {
 	for i := range d.Processes {
 		d.EachOf(i, use)
 	}
 }
 
-// EachOf passes the measured calls of one process.
+// EachOf passes the measured calls of one process to use.
 func (d *Deployment) EachOf(process int, use func(Call)) {
 	p := &d.Processes[process]
 	r := recorder{
@@ -122,7 +122,7 @@ type recorder struct {
 	request int
 }
 
-// at returns a time in the minute.
+// at returns a random time within the minute.
 func (r *recorder) at() time.Duration {
 	return time.Duration(r.minute)*time.Minute + time.Duration(r.rng.Float64()*float64(time.Minute))
 }
@@ -132,7 +132,7 @@ func (r *recorder) record(method, caller int, at time.Duration, cpu float64) {
 	r.use(Call{Method: method, Caller: caller, Process: r.process, At: at, CPU: int64(cpu), Wall: int64(wall)})
 }
 
-// noiseMean is the mean of the lognormal noise of a call before it is divided by it.
+// noiseMean is the mean of the lognormal noise of a call. The noise is divided by it, to have mean 1.
 var noiseMean = math.Exp(callSD * callSD / 2)
 
 // own draws the own cost of a call.
@@ -164,7 +164,7 @@ func (r *recorder) call(method int) float64 {
 	}
 }
 
-// requests draws the requests of a minute and records all calls of those measured.
+// requests samples the n requests of a minute and records all calls of the sampled requests.
 func (r *recorder) requests(n int) {
 	for range n {
 		if r.rng.Float64() < 1.0/callsPerRecord {
@@ -174,7 +174,7 @@ func (r *recorder) requests(n int) {
 	}
 }
 
-// again is how often the recursive method calls itself in the present request.
+// again returns the number of times that the recursive method calls itself in the current request.
 func (r *recorder) again() uint8 {
 	if depth := r.depth[r.process]; depth != nil {
 		return depth[r.request]
@@ -182,7 +182,7 @@ func (r *recorder) again() uint8 {
 	return 0
 }
 
-// whole records a call and all below it, and returns its cost.
+// whole records a call and all calls below it, and returns its inclusive cost.
 func (r *recorder) whole(method, caller int, at time.Duration, again uint8) float64 {
 	sum := r.own(method)
 	for _, callee := range r.graph.callees[method] {
@@ -195,8 +195,8 @@ func (r *recorder) whole(method, caller int, at time.Duration, again uint8) floa
 	return sum
 }
 
-// CPU returns the CPU time, ns, that a process used in each minute: the own cost of all
-// its calls and what is outside of them.
+// CPU returns the CPU time in ns that a process used in each minute: the own cost of all its calls and the time
+// outside of all methods.
 func (d *Deployment) CPU(process int) []float64 {
 	p := &d.Processes[process]
 	r := recorder{Deployment: d, rng: rand.New(rand.NewPCG(p.random[1], p.random[0])), rare: d.rare[p.version()]}
@@ -210,8 +210,8 @@ func (d *Deployment) CPU(process int) []float64 {
 	return cpu
 }
 
-// sum draws the own cost of n calls: one by one where calls are few or some are
-// rare and expensive, otherwise as the normal variable that it is close to.
+// sum draws the total own cost of n calls. It draws each call if calls are few or some are rare and expensive;
+// otherwise it draws a normal variable, which is close to the sum.
 func (r *recorder) sum(method, n int) float64 {
 	const few = 32
 	sum := 0.0

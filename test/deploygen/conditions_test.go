@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/test/deploygen"
 )
 
-// logs returns the log mean own costs by process, minute and method.
+// logs returns the logarithms of the mean own costs by process, minute and method.
 func logs(d *deploygen.Deployment) [][][]float64 {
 	all := make([][][]float64, len(d.Processes))
 	for i := range all {
@@ -54,7 +54,7 @@ func TestLevelsAndHosts(t *testing.T) {
 	}
 }
 
-// TestInstancesAndLoadings recovers what is drawn per method.
+// TestInstancesAndLoadings estimates the parameters that are drawn per method.
 func TestInstancesAndLoadings(t *testing.T) {
 	for _, sd := range []float64{0.015, 0.05} {
 		s := chain(9, 36, 4)
@@ -73,7 +73,7 @@ func TestInstancesAndLoadings(t *testing.T) {
 				}
 			}
 		}
-		near(t, "instance sd", instance.sd(), sd+0.002, 0.005) // the slow hosts' mean is in it
+		near(t, "instance sd", instance.sd(), sd+0.002, 0.005) // includes the variation of the slow hosts' mean
 	}
 	s := chain(9, 2, 2)
 	s.HostSD, s.LoadingSD = 0.06, 0.3
@@ -95,8 +95,8 @@ func disturbed(x deploygen.Disturbance) deploygen.Scene {
 	return s
 }
 
-// TestWhatIsMeasured holds the figures against the hosts, and parts of the time against
-// the whole.
+// TestWhatIsMeasured compares the measured changes with the hosts, and those of parts of the time with
+// those of the whole time.
 func TestWhatIsMeasured(t *testing.T) {
 	s := chain(5, 3, 5)
 	s.HostSD = 0.15
@@ -112,7 +112,7 @@ func TestWhatIsMeasured(t *testing.T) {
 	want := math.Log(slow[1].mean() / slow[0].mean())
 	near(t, "host difference", d.HostDifference, want, 1e-9)
 	for _, m := range d.Methods {
-		near(t, m.Name+": measured own change", m.MeasuredOwn, want, 0.01) // requests vary
+		near(t, m.Name+": measured own change", m.MeasuredOwn, want, 0.01) // the numbers of requests vary
 	}
 
 	cold := deploygen.Draw(disturbed(deploygen.Disturbance{ColdCache: true}), 1)
@@ -125,7 +125,7 @@ func TestWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// TestTruthOfUnchanged: conditions alone are no change, and show in what is measured.
+// TestTruthOfUnchanged checks that conditions alone are no change but affect the measured values.
 func TestTruthOfUnchanged(t *testing.T) {
 	for _, s := range deploygen.Independent() {
 		if s.Change.Where != deploygen.Nothing || s.Disturbance.Rare.P > 0 && !s.Disturbance.Rare.Both {
@@ -280,7 +280,7 @@ func TestDips(t *testing.T) {
 			}
 		}
 	}
-	// A minute differs from the first one if one of the two is slow.
+	// A minute differs from the first one if exactly one of the two has a dip.
 	near(t, "share of minutes unlike the first", dips/minutes, 2*0.1*0.9, 0.08)
 }
 
@@ -339,7 +339,7 @@ func TestStartsAndColdCaches(t *testing.T) {
 					near(t, "cost of a settled process", moved(0), 0, 1e-9)
 					continue
 				}
-				// Half a minute of settling within 1 to 6 minutes: a factor of 0.22 to 0.78.
+				// Half a minute at a settling time of 1 to 6 minutes: a factor of 0.22 to 0.78.
 				if first := moved(0); first < 0.2*0.22 || first > 0.6*0.78 {
 					t.Errorf("seed %d: process %d is %+.0f%% more expensive at first", seed, i, 100*first)
 				}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Figures of the model, see docs/background/simulation.md.
+// Parameters of the model, see docs/background/simulation.md.
 const (
 	levelMedianNS   = 200e3
 	levelSD         = 0.8
@@ -28,7 +28,7 @@ const (
 	coldLeft        = 0.05
 )
 
-// Begin is when the records of a deployment begin.
+// Begin is the time of the first record of a deployment.
 var Begin = time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 
 // Versions of the processes.
@@ -43,36 +43,35 @@ type Deployment struct {
 	Begin     time.Time
 	Duration  time.Duration
 	Methods   []Method
-	Processes []Process // those of base first
+	Processes []Process // base first
 	Hosts     []Host
-	// HostDifference is the log ratio, head by base, that the hosts alone cause in a
-	// method whose loading is 1.
+	// HostDifference is the log ratio, head to base, that the hosts alone cause in a method with loading 1.
 	HostDifference float64
 
 	graph   graph
 	minutes int
-	level   []float64 // mean own cost, ns, by process, minute and method; without rare calls
+	level   []float64 // mean own cost in ns by process, minute and method, without rare calls
 	calls   []int32   // by process, minute and edge
-	depth   [][]uint8 // of the recursive method, by process and request
+	depth   [][]uint8 // recursion depth by process and request
 	rare    [2][]Rare // by version and method
 }
 
 // Method is a method and the truth about it.
 type Method struct {
-	Name string // fully qualified, as an SDK writes it
+	Name string // fully qualified, in the format of an SDK
 	// P is the probability that a call is measured.
 	P float64
-	// Callers, Entry for calls from outside; itself if it is recursive.
+	// Callers contains the methods that call it: Entry for calls from outside, its own index for recursion.
 	Callers []int
 	Truth
 }
 
-// Truth are log ratios of mean costs per call, head by base.
+// Truth contains log ratios of the mean cost per call, head to base.
 type Truth struct {
-	Own, Inclusive float64 // what the version changed
-	Unchanged      bool    // the own cost is
+	Own, Inclusive float64 // changes caused by the version
+	Unchanged      bool    // the own cost is the same
 
-	// With the conditions that were drawn: what infinitely many records would show.
+	// These include the drawn conditions: infinitely many records would show these values.
 	MeasuredOwn, MeasuredInclusive float64
 }
 
@@ -87,14 +86,14 @@ type Process struct {
 	random [2]uint64 // seed of its records
 }
 
-// Host is a machine with one process.
+// Host is a machine that runs one process.
 type Host struct {
 	Name string
-	// Slow is the log of how much longer it takes, of a method whose loading is 1.
+	// Slow is the log of the host's slowdown of a method with loading 1.
 	Slow float64
 }
 
-// Draw returns the deployment of a scene and a seed.
+// Draw returns the deployment determined by a scene and a seed.
 func Draw(s Scene, seed uint64) *Deployment {
 	s = s.withDefaults()
 	name := fnv.New64a()
@@ -110,7 +109,7 @@ func Draw(s Scene, seed uint64) *Deployment {
 	return d
 }
 
-// drawMethods returns the levels of base and the factors by which head changes them.
+// drawMethods returns the mean own costs in base, and the factors by which head changes them.
 func (d *Deployment) drawMethods(rng *rand.Rand) (nominal, factors []float64) {
 	s := d.Scene
 	for m := range s.Structure.Methods {
@@ -172,7 +171,7 @@ func (p *Process) version() int {
 	return 0
 }
 
-// load of a process: its requests by those of a usual one.
+// load returns the request rate of a process relative to an undisturbed process.
 func (d *Deployment) load(p *Process) float64 {
 	switch load := d.Scene.Disturbance.HeadLoad; {
 	case p.Head && load > 1:

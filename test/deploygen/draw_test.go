@@ -17,7 +17,7 @@ func chain(methods, base, head int) deploygen.Scene {
 	}
 }
 
-// moments of a sample.
+// moments contains the sums of a sample.
 type moments struct{ n, sum, squares float64 }
 
 func (s *moments) add(x float64) { s.n++; s.sum += x; s.squares += x * x }
@@ -25,7 +25,8 @@ func (s *moments) mean() float64 { return s.sum / s.n }
 func (s *moments) sd() float64   { return math.Sqrt(s.squares/s.n - s.mean()*s.mean()) }
 func (s *moments) se() float64   { return s.sd() / math.Sqrt(s.n) }
 
-// near fails where a figure is more than its tolerance from what the page says.
+// near fails the test if got differs from want by more than tolerance. The wanted values are those of
+// docs/background/simulation.md.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance) {
@@ -33,7 +34,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// digest is of all that a deployment shows.
+// digest returns a hash of all exported data of a deployment.
 func digest(d *deploygen.Deployment) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, d.Scene.Name(), d.Methods, d.Processes, d.Hosts)
@@ -66,8 +67,8 @@ func TestSameSeedDrawsTheSame(t *testing.T) {
 	}
 }
 
-// TestCountsAreExact adds calls up along the call graph, and compares the records with
-// their probability.
+// TestCountsAreExact compares the call counts with the call graph, and the numbers of records with their
+// sampling probability.
 func TestCountsAreExact(t *testing.T) {
 	for _, structure := range []deploygen.Structure{deploygen.Chain(5), deploygen.Tree(12), deploygen.Recursion, deploygen.SharedLeaf} {
 		for _, whole := range []bool{false, true} {
@@ -114,7 +115,7 @@ func TestCountsAreExact(t *testing.T) {
 			}
 			for m := range d.Methods {
 				p, n := d.Methods[m].P, float64(len(d.Processes))
-				// Of whole requests the records of one request come together.
+				// With whole requests, the records of one request come together.
 				spread := 5 * math.Sqrt(all[m]*p) * max(1, all[m]/all[0])
 				near(t, fmt.Sprintf("%s: records of method %d", d.Scene.Name(), m), by[m], all[m]*p, spread)
 				if !whole {
@@ -125,7 +126,7 @@ func TestCountsAreExact(t *testing.T) {
 	}
 }
 
-// TestCostsFollowTheTruth recovers from the records what the page says about them.
+// TestCostsFollowTheTruth estimates the documented parameters from the records.
 func TestCostsFollowTheTruth(t *testing.T) {
 	for _, s := range []deploygen.Scene{
 		{Structure: deploygen.Chain(5), Change: deploygen.Change{Where: deploygen.Leaf, Factor: 2.28}},
@@ -155,17 +156,17 @@ func TestCostsFollowTheTruth(t *testing.T) {
 	}
 }
 
-// TestInclusiveIsOwnAndCallees holds the records against own costs and the call graph.
+// TestInclusiveIsOwnAndCallees compares the records with the own costs and the call graph.
 func TestInclusiveIsOwnAndCallees(t *testing.T) {
 	for _, structure := range []deploygen.Structure{deploygen.Chain(9), deploygen.Tree(12), deploygen.Recursion, deploygen.SharedLeaf} {
 		for _, whole := range []bool{false, true} {
 			s := chain(0, 1, 1)
 			s.Structure, s.Records, s.WholeRequests = structure, 20_000, whole
 			d := deploygen.Draw(s, 2)
-			own := make([]float64, len(d.Methods)) // without disturbance the same in all minutes
+			own := make([]float64, len(d.Methods)) // the same in all minutes, because the scene has no disturbance
 			d.MeanOwn(0, 0, own)
 			costs := make([]moments, len(d.Methods))
-			var logs moments // of methods without callees
+			var logs moments // of the methods without callees
 			leaf := len(d.Methods) - 1
 			d.EachOf(0, func(c deploygen.Call) {
 				costs[c.Method].add(float64(c.CPU))
@@ -184,7 +185,7 @@ func TestInclusiveIsOwnAndCallees(t *testing.T) {
 						}
 					}
 				}
-				if self { // the call itself, and one more half of the times, and so on
+				if self { // each call repeats with probability 1/2: 2 calls on average
 					want *= 2
 				}
 				near(t, fmt.Sprintf("%s: inclusive cost of method %d", d.Scene.Name(), m), costs[m].mean()/want, 1, 0.04)
@@ -194,7 +195,7 @@ func TestInclusiveIsOwnAndCallees(t *testing.T) {
 	}
 }
 
-// TestWholeRequestsHaveTheirCallees compares each call of a chain with the one above it.
+// TestWholeRequestsHaveTheirCallees compares each call of a chain with its caller.
 func TestWholeRequestsHaveTheirCallees(t *testing.T) {
 	s := chain(4, 1, 1)
 	s.WholeRequests = true
@@ -216,7 +217,7 @@ func TestWholeRequestsHaveTheirCallees(t *testing.T) {
 	}
 }
 
-// TestCPUOfProcesses expects the own cost of all calls and a twentieth more.
+// TestCPUOfProcesses expects the own cost of all calls plus 5%.
 func TestCPUOfProcesses(t *testing.T) {
 	for _, rare := range []deploygen.Rare{{}, {P: 0.01, Factor: 100, Both: true}} {
 		s := chain(5, 2, 2)

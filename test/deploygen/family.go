@@ -8,7 +8,7 @@ const (
 	FamilyIndependent   = "independent"
 )
 
-// SmallServices returns all scenes of that family, always in the same order.
+// SmallServices returns all scenes of the family of small services, always in the same order.
 func SmallServices() []Scene {
 	structures := []Structure{Tree(12), Tree(60), Recursion, SharedLeaf}
 	for n := 1; n <= 9; n++ {
@@ -46,7 +46,7 @@ func SmallServices() []Scene {
 	return list
 }
 
-// conditions returns a scene under all conditions of hosts and instances.
+// conditions returns a scene once for every combination of host and instance conditions.
 func conditions(s Scene) []Scene {
 	var list []Scene
 	for _, s.HostSD = range []float64{0.03, 0.06, 0.15} {
@@ -59,7 +59,7 @@ func conditions(s Scene) []Scene {
 	return list
 }
 
-// Independent returns all scenes of that family, always in the same order.
+// Independent returns all scenes of the independent family, always in the same order.
 func Independent() []Scene {
 	disturbances := []Disturbance{
 		{},
@@ -93,8 +93,7 @@ func Independent() []Scene {
 	return list
 }
 
-// Pick returns n scenes of a family: each before any comes again, in an order that the
-// seed determines.
+// Pick returns n scenes of a family in an order determined by the seed. No scene repeats before all have been picked.
 func Pick(family []Scene, n int, seed uint64) []Scene {
 	rng := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	picked := make([]Scene, 0, n)

@@ -13,7 +13,7 @@ func families() []deploygen.Scene {
 	return append(deploygen.SmallServices(), deploygen.Independent()...)
 }
 
-// changedMethods is how many methods a change is of.
+// changedMethods returns the number of methods that change in a scene.
 func changedMethods(s deploygen.Scene) int {
 	methods := s.Structure.Methods
 	n := map[string]int{
@@ -36,7 +36,7 @@ func TestEverySceneDraws(t *testing.T) {
 			t.Fatalf("two scenes are %s", s.Name())
 		}
 		names[s.Name()] = true
-		s.Records, s.Duration = 20, 3*time.Minute // 14,000 scenes are many
+		s.Records, s.Duration = 20, 3*time.Minute // small, because there are 14,000 scenes
 		d := deploygen.Draw(s, uint64(i))
 		if len(d.Methods) != s.Structure.Methods || len(d.Processes) != s.Base+s.Head || len(d.Hosts) != len(d.Processes) {
 			t.Fatalf("%s: %d methods, %d processes, %d hosts", s.Name(), len(d.Methods), len(d.Processes), len(d.Hosts))
@@ -70,8 +70,8 @@ func TestEverySceneDraws(t *testing.T) {
 			}
 		}
 	}
-	// 13 structures with 15 changes each; 9 of them do not fit the chain of one, 6 the
-	// chain of two, 1 the chain of three.
+	// 13 structures with 15 changes each. 9 changes do not fit the chain of one method, 6 the chain of two,
+	// and 1 the chain of three.
 	small := (13*15 - 9 - 6 - 1) * 5 * (12 + 3)
 	independent := 3 * 3 * (3*13 + 4)
 	if got := []int{len(deploygen.SmallServices()), len(deploygen.Independent())}; got[0] != small || got[1] != independent {
@@ -79,7 +79,7 @@ func TestEverySceneDraws(t *testing.T) {
 	}
 }
 
-// TestPick expects all scenes before any comes again.
+// TestPick expects all scenes before any scene repeats.
 func TestPick(t *testing.T) {
 	family := deploygen.Independent()
 	picked := deploygen.Pick(family, 2*len(family), 1)

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Entry is the caller of calls that come from outside.
+// Entry is the caller of calls from outside.
 const Entry = -1
 
-// selfCall is the probability that a call of a recursive method calls it again.
+// selfCall is the probability that a call of a recursive method calls the method again.
 const selfCall = 0.5
 
-// edge is that a caller calls a method, once per call of the caller. The edge of a
-// recursive method to itself is taken with probability selfCall.
+// edge is a call from caller to method, once per call of the caller. The edge of a recursive method to itself
+// has probability selfCall.
 type edge struct {
 	caller, method int
 }
@@ -21,9 +21,9 @@ func (e edge) self() bool { return e.caller == e.method }
 
 // graph is a call graph. Callers come before their callees.
 type graph struct {
-	edges      []edge // by method; the first is that of the entry
+	edges      []edge // grouped by method; the first is the entry
 	callees    [][]int
-	below      [][]int // all methods of a call and of the calls below it; nil where they vary
+	below      [][]int // the method and all methods called below it, per call; nil if they vary
 	recursive  []bool
 	perRequest []float64 // expected calls of a method
 }
@@ -69,7 +69,7 @@ func (g *graph) flatten() {
 	}
 }
 
-// link adds an edge. All edges of a method are added before those of the next one.
+// link adds an edge. All edges to a method must be added before those to the next method.
 func (g *graph) link(caller, method int) {
 	g.edges = append(g.edges, edge{caller, method})
 	switch caller {
@@ -84,7 +84,7 @@ func (g *graph) link(caller, method int) {
 	}
 }
 
-// path returns the methods from the root to one of the deepest methods.
+// path returns the methods on the path from the root to one of the deepest methods.
 func (g *graph) path() []int {
 	depth, parent := make([]int, len(g.callees)), make([]int, len(g.callees))
 	deepest := 0
@@ -105,7 +105,7 @@ func (g *graph) path() []int {
 	return path
 }
 
-// inclusive returns, of the expected own costs of all methods, the inclusive ones.
+// inclusive sets to to the expected inclusive costs of all methods, given their own costs.
 func (g *graph) inclusive(own, to []float64) {
 	for m := len(own) - 1; m >= 0; m-- {
 		to[m] = own[m]
@@ -118,7 +118,7 @@ func (g *graph) inclusive(own, to []float64) {
 	}
 }
 
-// changed returns the methods that a change is of.
+// changed returns the methods that where selects.
 func (g *graph) changed(rng *rand.Rand, where string) []int {
 	path := g.path()
 	methods := len(g.callees)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// drawLevels draws the conditions.
+// drawLevels draws the conditions: hosts, instances, load and disturbances.
 func (d *Deployment) drawLevels(rng *rand.Rand, nominal, factors []float64) {
 	s := d.Scene
 	methods := len(d.Methods)
@@ -76,10 +76,10 @@ func (d *Deployment) levels(process, minute int) []float64 {
 	return d.level[at : at+methods]
 }
 
-// mean is the factor of rare calls on the mean.
+// mean returns the factor by which rare calls increase the mean.
 func (r Rare) mean() float64 { return 1 + r.P*(r.Factor-1) }
 
-// logRatio is of what head costs by what base does.
+// logRatio returns the log ratio of the costs of a method, head to base.
 func logRatio(of [2][]float64, method int) float64 { return math.Log(of[1][method] / of[0][method]) }
 
 func (d *Deployment) addTruth(nominal, factors []float64) {
@@ -116,8 +116,8 @@ type moment struct{ n, sum float64 }
 func (s *moment) addValue(x float64) { s.n++; s.sum += x }
 func (s *moment) mean() float64      { return s.sum / s.n }
 
-// Between returns the truth about each method, measured in the minutes from one to
-// another, which is not part of it. A judge that leaves minutes out asks for the others.
+// Between returns the truth about each method. The measured values cover the minutes [from, to), for a judge
+// that leaves the other minutes out.
 func (d *Deployment) Between(from, to int) []Truth {
 	var own, inclusive [2][]float64
 	for v := range 2 {
@@ -131,7 +131,7 @@ func (d *Deployment) Between(from, to int) []Truth {
 	return truths
 }
 
-// measured returns the expected costs per call of a version under its conditions.
+// measured returns the expected costs per call of a version, including its conditions, in the minutes [from, to).
 func (d *Deployment) measured(version, from, to int) (own, inclusive []float64) {
 	methods := len(d.Methods)
 	own, inclusive = make([]float64, methods), make([]float64, methods)
@@ -160,7 +160,7 @@ func (d *Deployment) measured(version, from, to int) (own, inclusive []float64) 
 	return own, inclusive
 }
 
-// MeanOwn fills in the mean own cost per call, ns, of each method of a process in a minute.
+// MeanOwn sets own to the mean own cost per call in ns of each method of a process in a minute.
 func (d *Deployment) MeanOwn(process, minute int, own []float64) {
 	rare := d.rare[d.Processes[process].version()]
 	for m, level := range d.levels(process, minute) {
@@ -168,7 +168,7 @@ func (d *Deployment) MeanOwn(process, minute int, own []float64) {
 	}
 }
 
-// MeanInclusive fills in the mean inclusive cost per call, ns, as MeanOwn does the own one.
+// MeanInclusive sets inclusive to the mean inclusive cost per call in ns of each method, likewise.
 func (d *Deployment) MeanInclusive(process, minute int, inclusive []float64) {
 	d.MeanOwn(process, minute, inclusive)
 	d.graph.inclusive(inclusive, inclusive)

@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// Scene is what a deployment is drawn from. Records and Duration default to 400 and
-// 30 minutes where they are 0.
+// Scene contains the parameters of a drawn deployment. Records defaults to 400, Duration to 30 minutes.
 type Scene struct {
 	Family      string
 	Structure   Structure
 	Change      Change
-	Base, Head  int     // processes
-	HostSD      float64 // of the log slowness of hosts
-	InstanceSD  float64 // of log cost per process and method
-	LoadingSD   float64 // of how strongly methods feel slowness, 0 = alike
+	Base, Head  int     // numbers of processes
+	HostSD      float64 // standard deviation of the log slowness of hosts
+	InstanceSD  float64 // standard deviation of the log cost per process and method
+	LoadingSD   float64 // standard deviation of the methods' sensitivity to slow hosts, 0 = all alike
 	Disturbance Disturbance
 
-	Records       int // of a method and process, in the mean
+	Records       int // mean per method and process
 	WholeRequests bool
-	Duration      time.Duration // whole minutes
+	Duration      time.Duration // a whole number of minutes
 }
 
-// Defaults of a Scene.
+// Default values of a Scene.
 const (
 	DefaultRecords  = 400
 	DefaultDuration = 30 * time.Minute
@@ -37,25 +36,25 @@ const (
 	KindSharedLeaf = "shared-leaf"
 )
 
-// Structure is a shape of call graphs.
+// Structure is the shape of a call graph.
 type Structure struct {
 	Kind    string
 	Methods int
 }
 
-// Structures without a size.
+// Structures with a fixed size.
 var (
 	Recursion  = Structure{KindRecursion, 4}
 	SharedLeaf = Structure{KindSharedLeaf, 6}
 )
 
-// Chain is n methods each of which calls the next.
+// Chain returns a chain of n methods: each calls the next.
 func Chain(n int) Structure { return Structure{KindChain, n} }
 
-// Tree is n methods with drawn parents.
+// Tree returns a tree of n methods with random parents.
 func Tree(n int) Structure { return Structure{KindTree, n} }
 
-// Methods that a Change is of.
+// Values of Change.Where: the methods that change.
 const (
 	Nothing = "nothing"
 	Leaf    = "leaf"
@@ -73,7 +72,7 @@ type Change struct {
 	Factor float64
 }
 
-// Fits reports whether a structure has room for the change.
+// Fits reports whether a structure has enough methods for the change.
 func (c Change) Fits(s Structure) bool {
 	needed := map[string]int{Middle: 3, Root: 2, Two: 3, Third: 3, Half: 4}
 	return s.Methods >= needed[c.Where]
@@ -89,23 +88,22 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s%+.0f%%", c.Where, 100*(c.Factor-1))
 }
 
-// Disturbance is what breaks the assumptions of a model. The zero value disturbs
-// nothing; several may come together.
+// Disturbance contains violations of the model's assumptions. They can be combined. The zero value has none.
 type Disturbance struct {
 	Rare      Rare
-	DifferSD  float64 // instance sd of a tenth of the methods
-	HeadLoad  float64 // requests of a process of head by those of base, 0 = 1
-	AR        float64 // coefficient from minute to minute
+	DifferSD  float64 // InstanceSD of a tenth of the methods
+	HeadLoad  float64 // ratio of requests per process, head to base; 0 = 1
+	AR        float64 // autoregression coefficient from minute to minute
 	Dips      bool
 	Neighbor  bool
 	Tie       bool
 	ColdCache bool
 }
 
-// Rare are rare expensive calls: a share of P of the calls costs Factor times as much.
+// Rare describes rare expensive calls: the share P of the calls costs Factor times as much.
 type Rare struct {
 	P, Factor float64
-	Both      bool // all methods of both versions, otherwise the leaf in head
+	Both      bool // all methods in both versions; otherwise only the leaf, only in head
 }
 
 func (d Disturbance) String() string {

@@ -1,8 +1,8 @@
-// Package rows writes drawn deployments into warehouses, which the real command reads.
+// Package rows writes drawn deployments into warehouses for the real command to read.
 //
-// Its invariant: the rows are those that processes with our SDK send, of which none is
-// lost: counts of all calls, measured calls with their sampling probability, and the CPU
-// time of the process, each minute. It adds nothing to the draw.
+// Its invariant: the rows are those that processes with our SDK send, without losses: counts of all calls,
+// measured calls with their sampling probability, and the CPU time of the process, each minute. It draws
+// nothing itself.
 package rows
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/corehour/corehour/test/deploygen"
 )
 
-// usdPerCoreHour is the price of everything.
+// usdPerCoreHour is the price of all processes.
 const usdPerCoreHour = 0.05
 
-// commitRows is after how many rows a commit is made.
+// commitRows is the number of rows after which the writer commits.
 const commitRows = 100_000
 
-// Write adds a deployment to the warehouse in a directory, as a service of a name.
+// Write adds a deployment to the warehouse in dir, under the service name service.
 func Write(ctx context.Context, dir, service string, d *deploygen.Deployment) (err error) {
 	end := d.Begin.Add(d.Duration + time.Minute)
 	w, err := table.NewWriter(dir, table.Options{Now: func() time.Time { return end }})
@@ -54,7 +54,7 @@ func Write(ctx context.Context, dir, service string, d *deploygen.Deployment) (e
 	return commit()
 }
 
-// Items returns what one process of a deployment sends: an item each minute.
+// Items returns the items that one process of a deployment sends, one per minute.
 func Items(service string, d *deploygen.Deployment, process int) []methodspan.Item {
 	functions := make([]methodspan.Function, len(d.Methods))
 	for m := range d.Methods {
