@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// describe makes a message type of a descriptor that came with a request.
+// describe builds a message type from the descriptor in a request.
 func describe(d *descriptorpb.DescriptorProto) (protoreflect.MessageDescriptor, error) {
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: proto.String("rows.proto"), Syntax: proto.String("proto2"), MessageType: []*descriptorpb.DescriptorProto{qualified(d)},
@@ -38,8 +38,7 @@ func qualified(d *descriptorpb.DescriptorProto) *descriptorpb.DescriptorProto {
 	return d
 }
 
-// unknownField is the name of a field that the table has no column for, "" if
-// there is none.
+// unknownField returns the name of a field for which the table has no column, or "".
 func unknownField(schema protoreflect.MessageDescriptor, table *bigquery.Schema) string {
 	fields := schema.Fields()
 	for i := range fields.Len() {
@@ -59,7 +58,7 @@ func columnOf(list []bigquery.Field, name string) *bigquery.Field {
 	return nil
 }
 
-// decode gives all rows, or what is wrong with some.
+// decode returns all rows, or the errors of the rows that it cannot decode or that Refuse rejects.
 func (s *Server) decode(encoded [][]byte, schema protoreflect.MessageDescriptor, table *bigquery.Schema) ([]Row, []*storagepb.RowError) {
 	var rows []Row
 	var faults []*storagepb.RowError

@@ -13,33 +13,33 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// Query is a query that a test answers.
+// Query is a query for a test to answer.
 type Query struct {
 	Text       string
 	Parameters []bigquery.NamedArgument
 	DryRun     bool
 }
 
-// Result is the answer: values are as package bigquery reads them.
+// Result is the answer to a query. Its values have the types that package bigquery reads.
 type Result struct {
 	Fields []bigquery.Field
 	Rows   [][]any
 }
 
-// DryRunBytes is what every query is said to read, unless the server says otherwise.
+// DryRunBytes is the default of Server.QueryBytes.
 const DryRunBytes = 123_456_789
 
-// leastBilled is what a query costs at least, however little it reads.
+// leastBilled is the minimum number of bytes billed for a query.
 const leastBilled = 10 << 20
 
-// pageRows is how many rows a page of results has.
+// pageRows is the number of rows per page of results.
 const pageRows = 3
 
 type job struct {
 	bigquery.Job
 	result *Result
 	asked  int
-	fails  string // the reason
+	fails  string // reason of the failure, "" for none
 }
 
 func (s *Server) jobRoutes(mux *http.ServeMux) {
@@ -109,7 +109,7 @@ func (s *Server) query(w http.ResponseWriter, j *job) {
 	answer(w, j.Job)
 }
 
-// results are not there when they are first asked for, and come in small pages.
+// results returns query results in small pages. The first request finds the job still running.
 func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

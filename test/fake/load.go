@@ -9,10 +9,10 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// Location is where all datasets are.
+// Location is the location of all datasets.
 const Location = "EU"
 
-// maxLabel is how long the value of a label may be.
+// maxLabel is the maximum length of the value of a label.
 const maxLabel = 63
 
 func (s *Server) loadRoutes(mux *http.ServeMux) {
@@ -20,8 +20,8 @@ func (s *Server) loadRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /bigquery/v2/projects/{project}/jobs", s.listJobs)
 }
 
-// insertLoad starts a load job. It stores all rows of all files or none, at once;
-// that it has ended is reported later.
+// insertLoad starts a load job. It stores either all rows of all files or none, immediately. The job is reported
+// as ended only later.
 func (s *Server) insertLoad(w http.ResponseWriter, j *job) {
 	load := j.Configuration.Load
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (s *Server) runLoad(t *table, load *bigquery.LoadConfig) ([]Row, *bigquery.
 		rows, err := s.parsed[uri], error(nil)
 		if rows == nil {
 			rows, err = readParquet(data, t.Schema.Fields, load.ParquetOptions != nil && load.ParquetOptions.EnableListInference)
-			s.parsed[uri] = rows // jobs are repeated; no object is written twice
+			s.parsed[uri] = rows // a cache for repeated jobs; no object is written twice
 		}
 		if err != nil {
 			return nil, &bigquery.JobError{Reason: "invalid", Message: "Error while reading data, error message: " + err.Error()}
@@ -123,7 +123,7 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	}
 	var names []string
 	for name, j := range s.jobs {
-		if created := j.Statistics.CreationTime; created == "" || created >= ask.Get("minCreationTime") && // of as many digits
+		if created := j.Statistics.CreationTime; created == "" || created >= ask.Get("minCreationTime") && // strings of equal length
 			(ask.Get("maxCreationTime") == "" || created <= ask.Get("maxCreationTime")) {
 			names = append(names, name)
 		}
@@ -162,7 +162,7 @@ func badLabel(v string) bool {
 	return false
 }
 
-// Loads is how many load jobs were started.
+// Loads returns the number of load jobs started so far.
 func (s *Server) Loads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,24 +16,23 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// What files may have here. The service's documentation names the codecs; of
-// encodings and pages it says nothing, so only those are taken that every reader
-// has had from the beginning.
+// The features of Parquet that files may use here. The service's documentation lists the codecs but not the encodings
+// and page types, so the fake accepts only those that every reader has always supported.
 var (
 	codecs    = []format.CompressionCodec{format.Uncompressed, format.Snappy, format.Gzip, format.Zstd}
 	encodings = []format.Encoding{format.Plain, format.RLE, format.RLEDictionary}
 )
 
-// leafOf is where the values of a leaf go.
+// leafOf is the destination of the values of a leaf.
 type leafOf struct {
-	column  string // of the table
-	element string // of the structs of a list, "" = the column is flat
+	column  string // column of the table
+	element string // field of the structs in a list, "" for a flat column
 	field   bigquery.Field
-	present int // the definition level of a value
+	present int // definition level of a value that is present
 }
 
-// readParquet gives the rows of a file, if it fits the table exactly: the columns'
-// names, types and modes as the service derives them.
+// readParquet returns the rows of a file. The names, types and modes that the service derives for its columns must
+// match the table exactly.
 func readParquet(data []byte, table []bigquery.Field, listInference bool) ([]Row, error) {
 	file, err := pq.OpenFile(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -78,7 +77,7 @@ func readParquet(data []byte, table []bigquery.Field, listInference bool) ([]Row
 	}
 }
 
-// leavesOf compares the schemas.
+// leavesOf compares the schema of a file with the table and returns the destinations of its leaves.
 func leavesOf(schema *pq.Schema, table []bigquery.Field, listInference bool) ([]leafOf, error) {
 	var leaves []leafOf
 	there := map[string]bool{}
@@ -136,7 +135,7 @@ func leavesOf(schema *pq.Schema, table []bigquery.Field, listInference bool) ([]
 	return leaves, nil
 }
 
-// isList is whether a group is a list of three levels as the format wants it.
+// isList reports whether a group is a list of three levels, as the format specifies it.
 func isList(n pq.Node) bool {
 	if _, list := logicalOf(n).(*format.ListType); !list || n.Leaf() || len(n.Fields()) != 1 {
 		return false
@@ -177,7 +176,7 @@ func logicalOf(n pq.Node) format.LogicalTypeValue {
 	return nil
 }
 
-// typeOf is the type that the service's documentation gives for a type of Parquet.
+// typeOf returns the BigQuery type that the service's documentation gives for a Parquet type.
 func typeOf(n pq.Node) (string, error) {
 	if !n.Leaf() {
 		return "RECORD", nil
@@ -205,7 +204,7 @@ func typeOf(n pq.Node) (string, error) {
 	return "", fmt.Errorf("the type %s can't be converted", t)
 }
 
-// assemble makes a row of the values of its leaves.
+// assemble builds a row from the values of its leaves.
 func assemble(values pq.Row, leaves []leafOf, table []bigquery.Field) (Row, error) {
 	row := Row{}
 	for _, c := range table {

@@ -45,7 +45,7 @@ func (s *Server) newETag() string {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
 func fail(w http.ResponseWriter, code int, reason, format string, args ...any) {
@@ -152,7 +152,7 @@ func (s *Server) patchTable(w http.ResponseWriter, r *http.Request) {
 	answer(w, t.Table)
 }
 
-// maxClustering is how many columns a table may be clustered by.
+// maxClustering is the maximum number of clustering columns of a table.
 const maxClustering = 4
 
 func checkTable(t *bigquery.Table) string {

@@ -8,8 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// MethodRows turns stored rows back into what was written; equal resources are
-// not shared.
+// MethodRows converts stored rows back to the rows that were written. Equal resources are separate values.
 func MethodRows(rows []Row) []methodspan.Row {
 	out := make([]methodspan.Row, len(rows))
 	for i, r := range rows {
@@ -32,7 +31,7 @@ func methodRow(r Row) methodspan.Row {
 	return m
 }
 
-// setField sets a field of a row to what the table holds.
+// setField sets a field of a row to the value v from the table.
 func setField(field reflect.Value, v any) {
 	switch v := v.(type) {
 	case []byte:
@@ -58,7 +57,7 @@ func get[T any](r Row, name string) (v T) {
 	return v
 }
 
-// Day is the partition of a row.
+// Day returns the partition of a row.
 func Day(r Row) time.Time {
 	t, _ := time.Parse(time.DateOnly, get[string](r, "event_date"))
 	return t

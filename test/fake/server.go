@@ -14,49 +14,48 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// Fault is what goes wrong with one request to append rows.
+// Fault is an error injected into one request to append rows.
 type Fault int
 
 const (
 	None         Fault = iota
 	AckLost            // the rows are stored, then the call breaks
-	Unavailable        // the call breaks before
+	Unavailable        // the call breaks before the rows are stored
 	Quota              // refused with RESOURCE_EXHAUSTED
 	StreamGone         // the service forgets the stream
 	StreamEnded        // the stream is finalized
 	Internal           // refused with INTERNAL, though the rows are stored
 	Stuck              // no answer until the call ends; the rows are stored
-	Invalid            // the call ends with a bare INVALID_ARGUMENT, as all others to the stream
-	Precondition       // refused with a bare FAILED_PRECONDITION, as all that follow on the stream
+	Invalid            // the call ends with a bare INVALID_ARGUMENT; so do all later requests on the stream
+	Precondition       // refused with a bare FAILED_PRECONDITION; so are all later requests on the stream
 )
 
-// Server is a project with whatever datasets are asked for.
+// Server is a fake BigQuery project. It has every dataset that is requested.
 type Server struct {
 	storagepb.UnimplementedBigQueryWriteServer
 	Endpoints bigquery.Endpoints
 
-	// OnAppend chooses what goes wrong with the n-th request, from 1.
+	// OnAppend returns the fault of the n-th append request, counted from 1.
 	OnAppend func(n int) Fault
-	// OnFinalize may refuse to end a stream; nil lets it pass.
+	// OnFinalize can return an error to refuse ending a stream. If it is nil, no request is refused.
 	OnFinalize func() error
-	// Refuse says why a row is not taken, "" if it is.
+	// Refuse returns the reason to reject a row, or "" to accept it.
 	Refuse func(Row) string
-	// OnREST may answer a request in the place of the server, by its HTTP status; 0
-	// lets it pass.
+	// OnREST can answer a request in place of the server: it returns the HTTP status, or 0 for a normal answer.
 	OnREST func(method, path string) int
-	// LoseAnswer says which requests are done and then not answered.
+	// LoseAnswer reports whether a request is processed but not answered.
 	LoseAnswer func(method, path string) bool
-	// OnLoad chooses what goes wrong with the n-th load job, from 1; nil is nothing.
+	// OnLoad returns the error of the n-th load job, counted from 1, or nil.
 	OnLoad func(n int) *bigquery.JobError
-	// DefaultExpirationMS is the dataset's default of the expiration of partitions; "" is none.
+	// DefaultExpirationMS is the dataset's default partition expiration, "" for none.
 	DefaultExpirationMS string
-	// Polls is how often a load job is still running when it is asked for.
+	// Polls is the number of status requests that find a load job still running.
 	Polls int
-	// Now is when load jobs end.
+	// Now returns the time at which a load job ends.
 	Now func() time.Time
-	// OnQuery chooses the reason for which the n-th query fails once it runs, from 1; "" is none.
+	// OnQuery returns the reason for which the n-th query fails while it runs, counted from 1, or "".
 	OnQuery func(n int) string
-	// QueryBytes is what every query is said to read; 0 = DryRunBytes.
+	// QueryBytes is the number of bytes that every query reports as read; 0 = DryRunBytes.
 	QueryBytes int64
 	// Query answers queries.
 	Query func(q Query) (*Result, error)
@@ -67,7 +66,7 @@ type Server struct {
 	appends int
 	loads   int
 	queries int
-	made    int // streams and etags
+	made    int // number of streams and etags created so far
 	jobs    map[string]*job
 	objects map[string][]byte
 	parsed  map[string][]Row // by URI
@@ -76,7 +75,7 @@ type Server struct {
 	rest *httptest.Server
 }
 
-// Row is a row by column, as the table holds it: nil is NULL.
+// Row is a row of the table, by column. nil is NULL.
 type Row map[string]any
 
 type table struct {
@@ -85,7 +84,7 @@ type table struct {
 	dropped bool
 }
 
-// New starts a server that ends with the test.
+// New starts a server that stops at the end of the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -101,7 +100,7 @@ func New(t testing.TB) *Server {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = s.grpc.Serve(listener) // it ends with Stop
+		_ = s.grpc.Serve(listener) // returns after Stop
 	}()
 	s.rest = httptest.NewServer(s.routes())
 	s.Endpoints = bigquery.Endpoints{API: s.rest.URL, Storage: s.rest.URL, Write: "http://" + listener.Addr().String()}
@@ -113,7 +112,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Rows are all rows of the table method_calls of a dataset.
+// Rows returns all rows of the table method_calls of a dataset.
 func (s *Server) Rows(d bigquery.Dataset) []Row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +123,7 @@ func (s *Server) Rows(d bigquery.Dataset) []Row {
 	return slices.Clone(t.rows)
 }
 
-// Table is what was made of a table; nil if there is none.
+// Table returns the definition of a table, or nil if there is none.
 func (s *Server) Table(d bigquery.Dataset, name string) *bigquery.Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *Server) Table(d bigquery.Dataset, name string) *bigquery.Table {
 	return &made
 }
 
-// PutTable makes a table, or replaces it, with the rows it has.
+// PutTable creates a table or replaces its definition. A replaced table keeps its rows.
 func (s *Server) PutTable(made bigquery.Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +148,7 @@ func (s *Server) PutTable(made bigquery.Table) {
 	s.tables[made.Reference] = &table{Table: made}
 }
 
-// Drop deletes a table, or a view.
+// Drop deletes a table or a view.
 func (s *Server) Drop(d bigquery.Dataset, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +157,7 @@ func (s *Server) Drop(d bigquery.Dataset, name string) {
 	delete(s.tables, ref)
 }
 
-// Appends is how many requests to append came in.
+// Appends returns the number of append requests received so far.
 func (s *Server) Appends() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// Bucket is the one bucket that there is.
+// Bucket is the name of the only bucket.
 const Bucket = "my-bucket"
 
-// maxObject bounds what a test may upload.
+// maxObject is the maximum size of an uploaded object.
 const maxObject = 64 << 20
 
 func (s *Server) storageRoutes(mux *http.ServeMux) {
@@ -25,7 +25,7 @@ func (s *Server) storageRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /storage/v1/b/{bucket}/o/{object}", s.deleteObject)
 }
 
-// Objects are the names of what is in the bucket, sorted.
+// Objects returns the names of the objects in the bucket, sorted.
 func (s *Server) Objects() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,14 +37,14 @@ func (s *Server) Objects() []string {
 	return names
 }
 
-// Lose deletes all objects, as the rule of a bucket does with old ones.
+// Lose deletes all objects, as a lifecycle rule of a bucket does with old objects.
 func (s *Server) Lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.objects)
 }
 
-// upload takes a multipart upload: a part that describes the object, and the object.
+// upload handles a multipart upload: one part with the metadata of the object, one with its content.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	if !s.hasBucket(w, r) {
 		return
@@ -112,7 +112,7 @@ func (s *Server) hasBucket(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// object is what a URI names; nil if there is none.
+// object returns the content of the object with the given URI, or nil if there is none.
 func (s *Server) object(uri string) []byte {
 	name, ok := strings.CutPrefix(uri, "gs://"+Bucket+"/")
 	if !ok {

@@ -20,17 +20,17 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// maxRequest is what the service takes.
+// maxRequest is the service's size limit for a request, in bytes.
 const maxRequest = 10_000_000
 
 type stream struct {
 	table  *table
 	rows   int64
 	ended  bool
-	spoilt Fault // Invalid or Precondition, if it is
+	spoilt Fault // Invalid or Precondition after such a fault, otherwise None
 }
 
-// CreateWriteStream makes a committed stream.
+// CreateWriteStream creates a committed stream.
 func (s *Server) CreateWriteStream(_ context.Context, req *storagepb.CreateWriteStreamRequest) (*storagepb.WriteStream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Server) CreateWriteStream(_ context.Context, req *storagepb.CreateWrite
 	return &storagepb.WriteStream{Name: name, Type: storagepb.WriteStream_COMMITTED}, nil
 }
 
-// FinalizeWriteStream ends a stream and tells its rows.
+// FinalizeWriteStream ends a stream and returns its number of rows.
 func (s *Server) FinalizeWriteStream(_ context.Context, req *storagepb.FinalizeWriteStreamRequest) (*storagepb.FinalizeWriteStreamResponse, error) {
 	if s.OnFinalize != nil {
 		if err := s.OnFinalize(); err != nil {
@@ -70,7 +70,7 @@ func (s *Server) FinalizeWriteStream(_ context.Context, req *storagepb.FinalizeW
 	return &storagepb.FinalizeWriteStreamResponse{RowCount: st.rows}, nil
 }
 
-// AppendRows takes requests until the client ends the call, or a fault does.
+// AppendRows handles requests until the client or a fault ends the call.
 func (s *Server) AppendRows(call storagepb.BigQueryWrite_AppendRowsServer) error {
 	var schema protoreflect.MessageDescriptor
 	for {
@@ -112,7 +112,7 @@ func (s *Server) AppendRows(call storagepb.BigQueryWrite_AppendRowsServer) error
 	}
 }
 
-// nextFault also does to the stream what a fault does.
+// nextFault returns the fault of the next request and applies its effect to the stream.
 func (s *Server) nextFault(name string) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
