@@ -7,50 +7,48 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// commonMethods is the number of methods from which what they share is estimated: in
-// fewer, one that moves can't be distinguished from the others.
+// commonMethods is the minimum number of methods for an estimate of the common level. With fewer methods, one
+// that moves cannot be distinguished from the others.
 const commonMethods = 5
 
 const (
-	// mostMoved is the share of methods that may have moved on their own. From it on
-	// what is common is not identified. It is above a third, because a method more or
-	// less is chance.
+	// mostMoved is the share of methods moved on their own from which the common level is not identified. It is
+	// above a third, so that chance in the count of moved methods does not matter.
 	mostMoved = 0.4
-	// moves is the share of methods that are expected to move on their own.
+	// moves is the prior probability that a method moves on its own.
 	moves = 0.1
-	// rounds are enough for the votes to settle.
+	// rounds is the number of iterations of the mixture; the weights have converged by then.
 	rounds = 5
 )
 
-// moveSpreads are the standard deviations of changes of methods that move on their own,
-// as logarithms, each as likely as the others.
+// moveSpreads are standard deviations, on the log scale, of the changes of methods that move on their own. Each
+// is equally likely.
 var moveSpreads = [...]float64{0.03, 0.1, 0.5}
 
-// common is what the methods of a service share, by day.
+// common is the daily level that the methods of a service share.
 type common struct {
-	// level is what they share, 0 where it is not known. It is the whole service's series.
+	// level is the common level by day, 0 where it is unknown. It is also the series of the whole service.
 	level []float64
-	// reason says why nothing is taken off; empty where it is.
+	// reason explains why the common level is not subtracted; empty if it is.
 	reason string
 
 	votes   []vote
-	sum     []float64 // by day, of weight times value
+	sum     []float64 // by day: sum of weight * value
 	weights []float64
 	shrink  float64
 }
 
-// vote is what one series says of the common level.
+// vote is the contribution of one series to the common level.
 type vote struct {
-	center float64 // of the series above the common level
-	spread float64 // from day to day
+	center float64 // mean of the series minus the common level
+	spread float64 // standard deviation from day to day
 	stays  float64 // probability that the series did not move on its own
 	weight []float64
 }
 
-// findCommon estimates what series share on each day by a robust mixture: a series
-// stays around the common level or moves on its own, and the more it looks as if it moved,
-// over all days from from on, the less it counts. So series that moved do not pull the
-// level towards them. Series without a vote (nil) take no part.
+// findCommon estimates the common level of each day by a robust mixture: a series stays around the common level
+// or moves on its own. The more likely a series moved, judged over all days from the index from, the lower its
+// weight. So series that moved do not pull the level towards them. Only series with votes(m) take part.
 func findCommon(series [][]float64, votes func(m int) bool, from int) *common {
 	c := &common{votes: make([]vote, len(series)), shrink: 1}
 	days, voters := 0, 0
@@ -92,7 +90,7 @@ func findCommon(series [][]float64, votes func(m int) bool, from int) *common {
 	return c
 }
 
-// medians begins with the median of each day.
+// medians sets the level of each day to the median of the centered series.
 func (c *common) medians(series [][]float64, from int) {
 	for m := range c.votes {
 		if v := &c.votes[m]; v.weight != nil {
@@ -124,7 +122,7 @@ func medianOf(y []float64) float64 {
 	return stats.Median(values)
 }
 
-// judge says of each series how likely it is that it did not move on its own.
+// judge estimates, for each series, the probability that it did not move on its own.
 func (c *common) judge(series [][]float64, from int) {
 	var rest []float64
 	scans := make([]moving, len(c.votes))
@@ -158,7 +156,7 @@ func (c *common) judge(series [][]float64, from int) {
 	}
 }
 
-// without is the common level of the other series on a day.
+// without returns the common level of day d, computed without series m, whose value on that day is y.
 func (c *common) without(m, d int, y float64) float64 {
 	v := &c.votes[m]
 	if v.weight == nil || v.weight[d] == 0 {
@@ -170,9 +168,8 @@ func (c *common) without(m, d int, y float64) float64 {
 	return 0
 }
 
-// average makes the common level the mean of the series, each counting by how well a
-// day of it is known, by how likely it stayed, and less on days on which it is far off
-// (Student's t with 4 degrees of freedom).
+// average sets the common level to the weighted mean of the series. The weight of a series is its precision times
+// the probability that it stayed. It is lower on days far from the level (Student's t, 4 degrees of freedom).
 func (c *common) average(series [][]float64) {
 	spreads := make([]float64, 0, len(c.votes))
 	for m := range c.votes {
@@ -180,7 +177,7 @@ func (c *common) average(series [][]float64) {
 			spreads = append(spreads, c.votes[m].spread)
 		}
 	}
-	least := stats.Median(spreads) / 2 // none counts much more than most
+	least := stats.Median(spreads) / 2 // lower bound on the spread, so that no series dominates
 	if !(least > 0) {
 		return
 	}
@@ -218,8 +215,8 @@ func (c *common) average(series [][]float64) {
 	}
 }
 
-// learnShrink compares how much the common level moves from day to day with how well it
-// is known: what methods do not share is no reason to take anything off.
+// learnShrink shrinks the common level by the share of its day-to-day variance that estimation error explains.
+// Noise that methods do not share must not be subtracted.
 func (c *common) learnShrink(from int) {
 	var sum, squares, error2, n float64
 	for d := from; d < len(c.level); d++ {
@@ -240,7 +237,7 @@ func (c *common) learnShrink(from int) {
 	}
 }
 
-// takeOff is the series without what it shares with the others.
+// takeOff returns the series m minus the common level of the other series.
 func (c *common) takeOff(m int, y []float64) []float64 {
 	if c.reason != "" {
 		return y
@@ -252,14 +249,14 @@ func (c *common) takeOff(m int, y []float64) []float64 {
 	return out
 }
 
-// moving is what tells a series that moved on its own from one that stayed.
+// moving holds the statistics that distinguish a series that moved on its own from one that stayed.
 type moving struct {
 	n                          int
 	center, squares, rho, long float64
-	contrasts, roots           []float64 // by place of a step
+	contrasts, roots           []float64 // by position of the step
 }
 
-// scanMove takes the largest step off, up or down, so that a move does not count as
+// scanMove removes the largest step, up or down, before it estimates the noise, so that a move does not count as
 // noise.
 func scanMove(y []float64) moving {
 	s := moving{n: len(y)}
@@ -302,7 +299,7 @@ func meanOf(y []float64) float64 {
 	return sum / float64(len(y))
 }
 
-// oddsAlone are the odds of a move, which is a step at any place of any size, against none.
+// oddsAlone returns the odds of a move, a step of any size at any position, against no move.
 func (s *moving) oddsAlone() float64 {
 	if !(s.long > 0) {
 		return 0

@@ -3,24 +3,24 @@ package drift
 import "math"
 
 const (
-	leastPlaces   = 28 // in fewer, slow noise looks like two groups
-	togetherEvery = 3  // days between the places that are tried
-	togetherSure  = 12 // log likelihood that two levels must have above one
+	leastPlaces   = 28 // with fewer positions, slow noise resembles two groups
+	togetherEvery = 3  // days between the positions tried
+	togetherSure  = 12 // log likelihood that two levels must gain over one
 	togetherSteps = 12
 )
 
-// commonStep is a step that several series make on the same day and by the same size. Of
-// each alone it may be too small to be distinguished from chance; of all it is not.
+// commonStep is a step of the same size that several series make on the same day. In a single series the step can
+// be too small to distinguish from chance; over all series it is not.
 type commonStep struct {
 	place       int
-	share       float64 // of series that make it
-	stay, moved float64 // contrasts of those that do not and of those that do
+	share       float64 // share of the series that make the step
+	stay, moved float64 // mean contrasts of the series that stayed and of those that moved
 	found       bool
 }
 
-// findCommonStep fits, at each place, two groups of contrasts to the series: a mixture of
-// two normal distributions, each series having its own error, by expectation and
-// maximisation. The larger group is the one that stayed.
+// findCommonStep fits two groups to the contrasts at each position. The model is a mixture of two normal
+// distributions in which each series has its own error, fitted by expectation maximisation. The larger group is
+// the one that stayed.
 func findCommonStep(scans []moving) (best commonStep) {
 	places, series := 0, 0
 	for m := range scans {
@@ -55,10 +55,10 @@ func findCommonStep(scans []moving) (best commonStep) {
 	return best
 }
 
-// at reports whether a series has a contrast at every place.
+// at reports whether the series has a contrast at each of the positions.
 func (s *moving) at(places int) bool { return s.long > 0 && len(s.contrasts) == places }
 
-// oneGroup is the mean of contrasts.
+// oneGroup returns the mean of the contrasts d.
 func oneGroup(d, error2 []float64) float64 {
 	sum, weights := 0.0, 0.0
 	for i := range d {
@@ -67,8 +67,8 @@ func oneGroup(d, error2 []float64) float64 {
 	return sum / weights
 }
 
-// twoGroups returns the groups, and how much better they fit than one. Contrasts that fit
-// neither count as if they fitted at four standard errors.
+// twoGroups fits two groups and returns the gain in log likelihood over one group. A contrast that fits neither
+// group counts as one at a distance of four standard errors.
 func twoGroups(d, error2 []float64, single, sign float64) (t commonStep, gain float64) {
 	typical := 0.0
 	for _, e := range error2 {
@@ -103,7 +103,7 @@ func twoGroups(d, error2 []float64, single, sign float64) (t commonStep, gain fl
 	return t, gain
 }
 
-// odds that a series made the step, against that it stayed.
+// odds returns the odds that the series made the step, against that it stayed.
 func (t *commonStep) odds(s *moving) float64 {
 	if !t.found || t.place >= len(s.contrasts) || !(s.long > 0) {
 		return 0

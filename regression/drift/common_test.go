@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shared draws series of 56 days with what all share, of which some make a step on day 30.
+// shared returns series of 56 days around a common level. The first moved series make a step on day 30.
 func shared(series, moved int, noise, size float64) (all [][]float64, level []float64) {
 	r := rand.New(rand.NewPCG(11, uint64(moved)))
 	level = make([]float64, window)
@@ -29,7 +29,7 @@ func shared(series, moved int, noise, size float64) (all [][]float64, level []fl
 
 func everyone(int) bool { return true }
 
-// step of a level on day 30, against that of the truth.
+// stepAt30 returns the step of the estimated level on day 30 minus the true step.
 func stepAt30(c *common, level []float64) float64 {
 	off := make([]float64, len(level))
 	for d := range off {
@@ -38,8 +38,7 @@ func stepAt30(c *common, level []float64) float64 {
 	return meanOf(off[30:]) - meanOf(off[:30])
 }
 
-// Methods that moved do not pull at what is common, whether each is sure to have moved or
-// only all of them are.
+// Methods that moved do not pull the common level, whether each single move is significant or only all together.
 func TestMovedMethodsDoNotPull(t *testing.T) {
 	for _, size := range []float64{0.3, 0.05, 0.03} {
 		all, level := shared(60, 20, 0.03, size)
@@ -73,7 +72,7 @@ func TestCommonPartThatIsNotIdentified(t *testing.T) {
 	}
 }
 
-// A method is judged by the others: its own noise is no part of what is common.
+// The common level used for a method leaves out that method, so its own noise is not subtracted.
 func TestCommonLevelLeavesAMethodOut(t *testing.T) {
 	all, level := shared(6, 0, 0.01, 0)
 	all[2][40] = math.NaN()
@@ -112,7 +111,7 @@ func TestDipsAreLeftOut(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		level    func(int) float64
-		from, to int // left out
+		from, to int // days left out
 	}{
 		"a dip":                           {between(80, 94, 0.1), 80, 94},
 		"a dip at the begin":              {between(50, 64, 0.1), 50, 64},
@@ -137,7 +136,7 @@ func TestDipsAreLeftOut(t *testing.T) {
 
 func abs(d int) int { return max(d, -d) }
 
-// A fall is found, and is no rise; a week and a half of holidays is none.
+// A fall is found as an improvement. A dip of a week and a half, as in holidays, is not a fall.
 func TestImprovements(t *testing.T) {
 	c, err := Replay(history(8, 140, stepUp(70, math.Log(0.9)), half))
 	if err != nil || len(c.Drifts) != 1 {
@@ -152,7 +151,7 @@ func TestImprovements(t *testing.T) {
 	}
 }
 
-// The measured change holds what all share; the change does not.
+// The measured change includes the common part; the change does not.
 func TestMeasuredAndCommonPart(t *testing.T) {
 	h := history(12, 126, stepUp(80, math.Log(1.1)), half)
 	for i := range h.Rows {

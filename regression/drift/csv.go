@@ -12,35 +12,34 @@ import (
 	"time"
 )
 
-// Bounds of what is read of a file of series.
+// Limits of a file of series.
 const (
 	maxBytes  = 256 << 20
 	maxRows   = 2_000_000
 	maxNames  = 20_000
 	maxDays   = 3660
-	maxFaults = 10 // said; there may be more
+	maxFaults = 10 // reported; the file can have more
 )
 
-// leastLog is the least value of which a logarithm is taken.
+// leastLog is the smallest value that is compared on the log scale.
 const leastLog = 1e-100
 
-// Series is a history that was read from a file, and the date of its day 0.
+// Series is a history read from a file, with the date of its day 0.
 type Series struct {
 	History
 	First time.Time
 }
 
-// value is a line of the file.
+// value is one line of the file.
 type value struct {
 	name          int32
 	date          time.Time
 	value, weight float64
 }
 
-// ReadCSV reads series of daily values: the columns date and value, and where there
-// are any, name (of the series) and weight (how many measurements the value is the
-// mean of), in any order. Lines of the same name and date are averaged. All faults
-// are reported with their lines.
+// ReadCSV reads series of daily values. The columns date and value are required. The columns name (of the series)
+// and weight (number of measurements behind the mean in value) are optional, and columns can have any order.
+// Lines with the same name and date are averaged. The error lists up to maxFaults faults with their line numbers.
 func ReadCSV(r io.Reader) (*Series, error) {
 	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
 	lines := csv.NewReader(limited)
@@ -84,7 +83,7 @@ func (p *reader) read() {
 			continue
 		case errors.As(err, &wrong):
 			p.fault(wrong.Line, "%w", wrong.Err)
-			return // what follows is read in the wrong place
+			return // the rest would be parsed from the wrong position
 		case err != nil:
 			p.faults = append(p.faults, err)
 			return
@@ -108,7 +107,7 @@ func (p *reader) header(record []string, line int) bool {
 	places := map[string]int{"date": -1, "value": -1, "name": -1, "weight": -1}
 	for i, name := range record {
 		if i == 0 {
-			name = strings.TrimPrefix(name, "\ufeff") // as spreadsheets write it
+			name = strings.TrimPrefix(name, "\ufeff") // byte order mark, written by spreadsheets
 		}
 		name = strings.ToLower(strings.TrimSpace(name))
 		place, known := places[name]
@@ -165,9 +164,8 @@ func (p *reader) row(record []string, line int) {
 	p.values = append(p.values, v)
 }
 
-// series puts the values in the place of methods' days. Each is known well enough to
-// be looked at, whatever its weight. A series with a value that is not clearly above 0 is
-// compared by differences.
+// series converts the values to the rows of a history. Each row gets FewRecords records, whatever its weight, so
+// that it is evaluated. A series with a value below leastLog is compared by differences.
 func (p *reader) series() (*Series, error) {
 	if len(p.values) == 0 {
 		return nil, errors.New("want a line for each day below the names of the columns, found none")

@@ -48,7 +48,7 @@ func TestReadCSVSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What is read well can be judged.
+// A file that ReadCSV accepts can be evaluated.
 func FuzzReadCSV(f *testing.F) {
 	var days strings.Builder
 	days.WriteString("date,value\n")

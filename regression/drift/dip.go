@@ -8,16 +8,15 @@ import (
 
 const (
 	leastDip = 3  // days
-	mostDip  = 28 // a level that lasts longer is not temporary
-	sureDip  = 3  // standard errors by which a dip is below the levels before and after it
-	mostDips = 3  // in one series
+	mostDip  = 28 // days; a level that lasts longer is not temporary
+	sureDip  = 3  // standard errors by which a dip must be below the levels before and after it
+	mostDips = 3  // per series
 )
 
-// leaveOutDips replaces the days of temporary dips by NaN: low levels of at most
-// mostDip days with higher ones before and after. The end of a dip is compared with
-// the level before it, so it is no increase. y may begin before the window, so that the
-// level before a dip is known with which the window begins. It reports whether it found
-// any that reach into the days from from on.
+// leaveOutDips replaces the days of temporary dips by NaN. A dip is a low level of at most mostDip days with higher
+// levels before and after. Its end is compared with the level before it, so it does not count as an increase.
+// y can begin before the window (day from), which gives the level before a dip at the start of the window.
+// It reports whether a dip reaches into the window.
 func leaveOutDips(y []float64, from int) bool {
 	found := false
 	for range mostDips {
@@ -40,7 +39,7 @@ func leaveOutDips(y []float64, from int) bool {
 	return found
 }
 
-// deepestDip is the dip that is surest, as a range of values; empty if none is sure.
+// deepestDip returns the most significant dip as a range of values, empty if none is significant.
 func deepestDip(values []float64, days []int, from int) (first, end int) {
 	sums := make([]float64, len(values)+1)
 	for i, v := range values {

@@ -8,5 +8,5 @@
 //
 // Its invariant: it reads no warehouse and no clock; the same series give the same findings.
 //
-// It does not look for a cause: package pairs compares deployments.
+// It does not search for causes: package pairs compares deployments.
 package drift

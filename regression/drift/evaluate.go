@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	window    = 56 // days looked at
-	lookBack  = 56 // days before these, which say what a level at the beginning was before
-	fullDays  = 42 // fewer days have less power, and it is said
-	leastSide = 7  // days on either side of a step
-	leastFall = 14 // days after a fall: a week of holidays is none
-	// Of what an evaluation finds so many may be chance; what nine in a row find is less often.
+	window    = 56 // days evaluated
+	lookBack  = 56 // days before the window; they give the level before its beginning
+	fullDays  = 42 // fewer days have less power; the status reports this
+	leastSide = 7  // minimum number of days on either side of a step
+	leastFall = 14 // minimum number of days after a fall, so that a week of holidays is not one
+	// False discovery rates of one evaluation. A drift confirmed by nine consecutive evaluations is false less often.
 	trendAlpha   = 0.10
 	stepAlpha    = 0.05
 	leastRise    = 0.03 // of a trend, over the window
 	leastStep    = 0.02
 	wholeService = "whole service"
 
-	// fewMethods are asked for more evidence in proportion, and more than that where they
-	// are too few to tell together how days depend on each other.
+	// With fewer methods than fewMethods the level is reduced in proportion. Below commonMethods it is also
+	// multiplied by singleShare, because so few methods do not give a pooled estimate of the autocorrelation.
 	fewMethods  = 30
 	singleShare = 0.1
 )
 
-// LeastDays is how many of the days that an evaluation sees must have a value.
+// LeastDays is the minimum number of days with a value in the window of an evaluation.
 const LeastDays = 21
 
-// Shape says how a method became more expensive.
+// Shape is the form of a change: a trend or a step.
 type Shape string
 
 const (
@@ -41,36 +41,35 @@ const (
 	Jump  Shape = "step"
 )
 
-// Finding is a method that became more expensive, or cheaper.
+// Finding is a change of one method: more expensive or cheaper.
 type Finding struct {
 	Method string `json:"method"`
 	Shape  Shape  `json:"shape"`
-	// Change over the 56 days of a trend, or the size of a step, as a share. Below 0 it
-	// is an improvement. Of a method whose values are compared by differences it is a
-	// difference, Linear then.
+	// Change is the relative change over the 56 days of a trend, or the relative size of a step. A negative value
+	// is an improvement. If Linear is set, the values are compared by differences and Change is a difference.
 	Change float64 `json:"change"`
 	Linear bool    `json:"linear,omitempty"`
-	// Interval holds Change with about 95% confidence, taken from the test.
+	// Interval is the confidence interval of Change, about 95%, derived from the test.
 	Interval [2]float64 `json:"interval"`
-	// Measured is the change with CommonPart, the change of what all methods share.
-	// CommonReason says why nothing was taken off, empty where it was.
+	// Measured is the change including CommonPart, the change that all methods share.
+	// CommonReason explains why no common part was subtracted; empty if it was.
 	Measured     float64 `json:"measured_change"`
 	CommonPart   float64 `json:"common_part"`
 	CommonReason string  `json:"common_reason,omitempty"`
-	// Few records on most days.
+	// Few is set if most days have few records.
 	Few bool `json:"few_records,omitempty"`
-	// P is the one-sided p-value, before the control of false discoveries.
+	// P is the one-sided p-value before the control of the false discovery rate.
 	P float64 `json:"p"`
-	// Began is the day of the history on which it began, as well as that can be
-	// told: of the largest step, or of the first change within a trend, else of the window.
+	// Began is the estimated day of the history on which the change began: the day of the largest step, the first
+	// change within a trend, or else the first day of the window.
 	Began int `json:"began"`
 
 	points points
 	from   int // the first day of the window
 }
 
-// Evaluate returns what an evaluation of the last 56 days finds. It may be chance: what is reported to people
-// was found by nine evaluations in a row (Replay).
+// Evaluate returns the findings of one evaluation of the last 56 days. They can be due to chance: Replay reports
+// only findings of nine consecutive evaluations.
 func Evaluate(h *History) ([]Finding, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
@@ -86,16 +85,16 @@ const (
 	directions
 )
 
-// method is what the tests say of a method, by direction.
+// method holds the test results of a method, by direction.
 type method struct {
 	tested [directions]testResult
-	scale  float64 // of a linear one, 0 of others
-	few    bool    // records, on most days
-	reason string  // why nothing in common was taken off
+	scale  float64 // mean absolute value of a linear method, 0 for others
+	few    bool    // few records on most days
+	reason string  // why no common part was subtracted
 }
 
-// evaluate also returns what the tests say of each method and of the whole service,
-// which comes last.
+// evaluate returns the findings and the test results of each method. The last element of methods is the whole
+// service.
 func evaluate(h *History) (found []Finding, methods []method) {
 	if h.Days < LeastDays {
 		return nil, nil
@@ -114,7 +113,7 @@ func evaluate(h *History) (found []Finding, methods []method) {
 	return found, methods
 }
 
-// test tests all methods, and the whole service.
+// test tests all methods, then the whole service.
 func (h *History) test(from int) []method {
 	out := make([]method, len(h.Methods)+1)
 	var by [statistics][][directions]testResult
@@ -145,8 +144,8 @@ func (h *History) test(from int) []method {
 	return out
 }
 
-// testBy tests all methods, and the whole service, by one statistic. The reason is why nothing in
-// common was taken off.
+// testBy tests all methods and the whole service by one statistic. reason explains why no common part was
+// subtracted.
 func (h *History) testBy(of statistic, from int) (by [][directions]testResult, reason string) {
 	back := max(0, from-lookBack)
 	series := h.series(back, from, of)
@@ -171,13 +170,12 @@ func (h *History) testBy(of statistic, from int) (by [][directions]testResult, r
 		for m := range all {
 			by[m][direction] = all[m]
 		}
-		by[len(series)][direction].pooled(&pool{}, &pool{}) // its days are of another kind
+		by[len(series)][direction].pooled(&pool{}, &pool{}) // not pooled: the noise of the whole service differs from that of a method
 	}
 	return by, shared.reason
 }
 
-// testBoth tests for a rise, without temporary dips, and for a fall, without temporary
-// rises.
+// testBoth tests for a rise, without temporary dips, and for a fall, without temporary rises.
 func testBoth(own, whole []float64, from int) (out [directions]testResult) {
 	rising, falling := slices.Clone(own), make([]float64, len(own))
 	for d := range own {
@@ -197,8 +195,8 @@ func testBoth(own, whole []float64, from int) (out [directions]testResult) {
 	return out
 }
 
-// scales are the mean absolute values of linear methods, 0 of others; records are the
-// medians of the records of a day.
+// scales returns, by method, the mean absolute value (0 for methods that are not linear) and the median number of
+// records per day.
 func (h *History) scales(from int) (scales, records []float64) {
 	type sums struct{ values, weight float64 }
 	all, byDay := make([]sums, len(h.Methods)), make([]map[int32]float64, len(h.Methods))
@@ -226,9 +224,9 @@ func (h *History) scales(from int) (scales, records []float64) {
 	return scales, records
 }
 
-// detect controls the false discoveries of each test over all methods, in one direction.
-// Few methods are asked for more evidence: a service of one method would have as much reported
-// by chance as one of many.
+// detect controls the false discovery rate of each test over all methods in one direction. Services with few
+// methods need stronger evidence. Otherwise a service of one method would get as many false findings as a
+// service of many.
 func detect(names []string, all []method, direction int) []Finding {
 	share := levelShare(len(all) - 1)
 	trendP, stepP, few := make([]float64, len(all)), make([]float64, len(all)), make([]bool, len(all))
@@ -236,7 +234,7 @@ func detect(names []string, all []method, direction int) []Finding {
 		t := &all[i].tested[direction]
 		trendP[i], stepP[i], few[i] = t.trendP, t.stepP, all[i].few
 		if n := float64(len(t.inTrend.values)); n > 0 && n < fullDays {
-			// Of few days it is hardly known how they depend on each other.
+			// With few days the autocorrelation is poorly known.
 			trendP[i], stepP[i] = min(1, trendP[i]*fullDays/n*fullDays/n), min(1, stepP[i]*fullDays/n*fullDays/n)
 		}
 	}
@@ -248,7 +246,7 @@ func detect(names []string, all []method, direction int) []Finding {
 		if direction == down && t.step.At > len(t.inSteps.values)-leastFall {
 			continue
 		}
-		scale := func(size, least float64) bool { // of a linear one, a share of its mean
+		scale := func(size, least float64) bool { // a linear method needs a share of its mean
 			if m.scale > 0 {
 				return size >= least*m.scale
 			}
@@ -266,9 +264,9 @@ func detect(names []string, all []method, direction int) []Finding {
 	return found
 }
 
-// discoveries are those of Benjamini and Hochberg. Methods with few records are not helped by
-// those that are sure without help (Bonferroni): a true drift, which every evaluation finds
-// again, would let chance pass in each.
+// discoveries applies Benjamini and Hochberg. For methods with few records it ignores the other methods that are
+// significant by Bonferroni. Otherwise a true drift, found again by every evaluation, would raise the threshold and
+// let false findings pass in each.
 func discoveries(p []float64, few []bool, alpha float64) []bool {
 	found, rest := stats.BH(p, alpha), slices.Clone(p)
 	for i := range rest {
@@ -282,7 +280,7 @@ func discoveries(p []float64, few []bool, alpha float64) []bool {
 	return found
 }
 
-// levelShare is the part of the level of an evaluation that so many methods may use.
+// levelShare returns the part of the significance level that a service with this number of methods gets.
 func levelShare(methods int) float64 {
 	share := min(1, float64(methods)/fewMethods)
 	if methods < commonMethods {
@@ -291,7 +289,7 @@ func levelShare(methods int) float64 {
 	return share
 }
 
-// rise over the window of a trend.
+// rise returns the rise of the trend over the window.
 func (t *testResult) rise() float64 { return t.trend.Slope * float64(len(t.inTrend.values)) }
 
 func (m *method) asStep(name string, direction int) Finding {
@@ -309,8 +307,8 @@ func (m *method) asStep(name string, direction int) Finding {
 	return f
 }
 
-// asTrend has an interval that is made of the change and of how many of its standard
-// errors it is (Miettinen 1976): it excludes 0 just where the test does.
+// asTrend returns the finding of a trend. Its interval is test-based (Miettinen 1976): computed from the change and
+// its number of standard errors, it excludes 0 exactly where the test is significant.
 func (m *method) asTrend(name string, direction int) Finding {
 	t := &m.tested[direction]
 	f := Finding{Method: name, Shape: Trend, P: t.trendP, points: t.inTrend}
@@ -328,7 +326,7 @@ func (m *method) asTrend(name string, direction int) Finding {
 	return f
 }
 
-// setChange takes changes of logarithms, or of the values of a linear method.
+// setChange sets the changes of f. size, whole and margin are logarithms, or values for a linear method.
 func (m *method) setChange(f *Finding, direction int, size, whole, margin float64) {
 	low, high := size-margin, size+margin
 	if direction == down {
@@ -342,9 +340,8 @@ func (m *method) setChange(f *Finding, direction int, size, whole, margin float6
 	}
 }
 
-// date sets the day of the change that it is dated by: the surest of a step, the first
-// of a trend; it stays what is known without one. That takes a thousand permutations, so
-// it is done once, where it matters.
+// date sets Began to the most significant change of a step, or to the first rise of a trend. Without a rise,
+// Began is unchanged. It runs a thousand permutations, so it is called only for findings that need a date.
 func (f *Finding) date() {
 	values, days := f.points.values, f.points.days
 	f.points = points{}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// history draws methods with a noise of 1% a day, from two callers whose costs
-// differ by five; change is what is added to the logarithm of method 0's cost, and
-// share the part of its calls that comes from the dear one.
+// history returns methods with a noise of 1% per day, called by two callers whose costs differ by a factor of five.
+// change is added to the logarithm of the cost of method 0. share is the part of its calls that comes from the more
+// expensive caller.
 func history(methods, days int, change, share func(day int) float64) *History {
 	r := rand.New(rand.NewPCG(1, 9))
 	h := &History{Callers: []string{"cheap", "dear"}, Days: days}
@@ -35,7 +35,7 @@ func history(methods, days int, change, share func(day int) float64) *History {
 func none(int) float64 { return 0 }
 func half(int) float64 { return 0.5 }
 
-// toldOf replays a history.
+// toldOf replays a history and returns its drifts.
 func toldOf(t *testing.T, h *History) []Drift {
 	t.Helper()
 	c, err := Replay(h)
@@ -68,7 +68,7 @@ func TestRiseIsFound(t *testing.T) {
 	}
 }
 
-// Who calls, and on which weekday, is no drift.
+// Changes of the caller mix and weekday effects are not drifts.
 func TestMixIsNoDrift(t *testing.T) {
 	if found := toldOf(t, history(20, 77, none, func(d int) float64 { return 0.3 + 0.005*float64(d) })); len(found) != 0 {
 		t.Errorf("found %+v", found)

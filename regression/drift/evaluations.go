@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// change is what evaluations must agree on.
+// change is the key by which consecutive evaluations agree on a finding.
 type change struct {
 	method string
 	rises  bool
@@ -13,7 +13,7 @@ type change struct {
 
 func (f *Finding) change() change { return change{f.Method, f.Change > 0} }
 
-// evaluations are made at the ends of the days of a history.
+// evaluations holds the evaluations of a history, one at the end of each day.
 type evaluations struct {
 	h     *History
 	byDay []Day
@@ -25,7 +25,7 @@ func newEvaluations(h *History) *evaluations {
 	return &evaluations{h: h, byDay: byDay, made: map[int][]Finding{}}
 }
 
-// shown is what an evaluation sees that is made after so many days.
+// shown returns the part of the history that an evaluation after this number of days sees.
 func (l *evaluations) shown(days, back int) *History {
 	upTo := func(day int) int {
 		at, _ := slices.BinarySearchFunc(l.byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
@@ -36,9 +36,9 @@ func (l *evaluations) shown(days, back int) *History {
 	return &shown
 }
 
-// needed makes the evaluations that can be part of a run of confirmations, and returns the methods of the last one.
-// It makes every ninth evaluation (confirmations), as any such run contains one of them, and those
-// around each for as long as they find what it found.
+// needed runs the evaluations that can be part of a run of confirmations, and returns the methods of the last one.
+// It runs every ninth evaluation, as any run of nine (confirmations) contains one of them. Around each it runs
+// further evaluations as long as they repeat its findings.
 func (l *evaluations) needed() (last []method) {
 	l.made[l.h.Days], last = evaluate(l.shown(l.h.Days, lookBack))
 	for day := l.h.Days; day >= LeastDays; day -= confirmations {
@@ -48,9 +48,9 @@ func (l *evaluations) needed() (last []method) {
 	return last
 }
 
-// around makes the evaluations before or after one.
+// around runs the evaluations before (step -1) or after (step 1) the one of a day.
 func (l *evaluations) around(day, step int) {
-	all := map[change]int{} // by the number of evaluations
+	all := map[change]int{} // number of evaluations by change
 	for n := 1; n <= confirmations && day >= LeastDays && day <= l.h.Days; n++ {
 		found, made := l.made[day]
 		if !made {
@@ -70,7 +70,7 @@ func (l *evaluations) around(day, step int) {
 	}
 }
 
-// told returns the changes that enough consecutive evaluations (confirmations) found.
+// told returns the changes found by at least nine consecutive evaluations (confirmations).
 func (l *evaluations) told() (told []Drift) {
 	runs := map[change]int{}
 	for day := LeastDays; day <= l.h.Days; day++ {

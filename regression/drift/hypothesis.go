@@ -7,23 +7,23 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// testResult is what both tests say of one method, in one direction.
+// testResult holds the results of both tests for one method in one direction.
 type testResult struct {
 	trend            stats.Trend
 	step             stats.Step
 	trendP, stepP    float64
 	inTrend, inSteps points
-	stepFits         bool // a step leaves less than a line does
+	stepFits         bool // a step leaves a smaller residual than a line
 }
 
-// points are the values of a series and their days in the window. whole are the values
-// with what is common.
+// points holds the values of a series and their days in the window. whole holds the values including the common
+// part.
 type points struct {
 	values, whole []float64
 	days          []int
 }
 
-// pointsOf are the days with a value.
+// pointsOf returns the days with a value.
 func pointsOf(y, whole []float64) (p points) {
 	for d, v := range y {
 		if !math.IsNaN(v) {
@@ -41,7 +41,7 @@ func (p points) negated() points {
 	return out
 }
 
-// test applies both tests for a rise.
+// test runs both tests for a rise.
 func test(p points) testResult {
 	t := testResult{trendP: 1, stepP: 1}
 	if len(p.values) < LeastDays {
@@ -52,7 +52,7 @@ func test(p points) testResult {
 	return t
 }
 
-// negated are the tests for a fall.
+// negated returns the tests for a fall.
 func (t *testResult) negated() testResult {
 	out := testResult{trendP: 1, stepP: 1}
 	if len(t.inTrend.values) > 0 {
@@ -71,14 +71,13 @@ func (t *testResult) scan(p points) {
 	}
 }
 
-// autocorrelation that is used is larger than the one that was estimated by so many of
-// its standard errors: a test is wrong more often where it is taken too small than it
-// is right more often where it is taken too large. Of few series the standard error is hardly
-// known itself, of many it is.
+// cautiousFew and cautiousMany are the numbers of standard errors added to an estimated autocorrelation, for few
+// and for many series. An autocorrelation that is too small causes more errors than one that is too large
+// prevents. With few series the standard error itself is poorly known.
 const cautiousFew, cautiousMany = 1.0, 0.6
 
-// poolRho tests again with autocorrelations that are drawn together. That of one
-// method is hardly known from eight weeks.
+// poolRho repeats the tests with autocorrelations shrunk towards their mean. Eight weeks of one method give only
+// a poor estimate of its own.
 func poolRho(methods []testResult) {
 	var trends, steps pool
 	for i := range methods {
@@ -104,8 +103,8 @@ func (t *testResult) pooled(trends, steps *pool) {
 	}
 }
 
-// pool draws autocorrelations together: what series really differ by is what their
-// estimates do beyond their own errors, 1/n.
+// pool shrinks autocorrelations towards their mean. The true variance between series is the variance of the
+// estimates minus their sampling variance, 1/n.
 type pool struct{ sum, squares, errors, n float64 }
 
 func (p *pool) addRho(rho float64, n int) {
@@ -115,7 +114,7 @@ func (p *pool) addRho(rho float64, n int) {
 	}
 }
 
-// of is the autocorrelation of one series and its standard error.
+// of returns the pooled autocorrelation of one series and its standard error.
 func (p *pool) of(rho float64, n int) (value, se float64) {
 	rho = stats.Unbiased(rho, n)
 	own := 1 / float64(n)
@@ -134,16 +133,15 @@ func (p *pool) cautious(rho float64, n int) float64 {
 	return value + (cautiousMany+few*(cautiousFew-cautiousMany))*se
 }
 
-// leastWeight is that of the statistic which is known worse.
+// leastWeight is the minimum weight of the less precise statistic.
 const leastWeight = 0.1
 
-// surer keeps, of two statistics, what is surer by each test. That there are two is paid
-// for by dividing each p-value by its weight (Bonferroni, weighted as by Genovese,
-// Roeder and Wasserman 2006). The weights add up to 1 and follow from what days differ
-// by around the trend, whatever the trend is.
+// surer keeps, for each test, the more significant of two statistics. To correct for two tests, each p-value is
+// divided by its weight (Bonferroni, weighted as by Genovese, Roeder and Wasserman 2006). The weights add up to 1.
+// They depend on the spread of the days around the trend and not on the trend itself.
 func surer(costs, levels testResult) testResult {
 	if slices.Equal(costs.inTrend.values, levels.inTrend.values) {
-		return costs // there is one
+		return costs // the statistics are identical
 	}
 	ofLevel := 0.5
 	if a, b := math.Pow(costs.trend.Spread, 4), math.Pow(levels.trend.Spread, 4); a+b > 0 {

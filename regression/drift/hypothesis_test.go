@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// noise draws series of 56 days without a trend, each with its autocorrelation.
+// noise returns test results of series of 56 days without a trend, with the autocorrelation rho(method).
 func noise(seed uint64, methods int, rho func(int) float64) []testResult {
 	r := rand.New(rand.NewPCG(seed, 4))
 	out := make([]testResult, methods)
@@ -24,8 +24,8 @@ func noise(seed uint64, methods int, rho func(int) float64) []testResult {
 	return out
 }
 
-// Pooled, chance is as large as it is: whether days of all methods depend on each other,
-// of none, or of some, of a hundred trends that are not there about one is as sure as 1%.
+// With pooled autocorrelation, about one in a hundred series without a trend has a p-value below 1%. This holds
+// whether the days of all, of no, or of some methods depend on each other.
 func TestPooledAutocorrelation(t *testing.T) {
 	for name, rho := range map[string]func(int) float64{
 		"none": func(int) float64 { return 0 },
@@ -54,7 +54,7 @@ func TestPooledAutocorrelation(t *testing.T) {
 	}
 }
 
-// Of few series a whole standard error is added to what they have in common, of many less.
+// With few series a whole standard error is added to the pooled autocorrelation, with many much less.
 func TestCautionOfFewAndMany(t *testing.T) {
 	for n, want := range map[int]float64{1: 1, commonMethods: 1, 2 * commonMethods: 0.8, 10 * commonMethods: 0.64} {
 		var p pool
@@ -68,7 +68,7 @@ func TestCautionOfFewAndMany(t *testing.T) {
 	}
 }
 
-// Two statistics cost what their weights say, the surer one less.
+// Each p-value is divided by the weight of its statistic; the more precise statistic has the larger weight.
 func TestSurer(t *testing.T) {
 	of := func(p, spread float64) testResult {
 		return testResult{trendP: p, stepP: p, trend: stats.Trend{P: p, Spread: spread}, step: stats.Step{P: p}, inTrend: points{values: []float64{p, spread}}}

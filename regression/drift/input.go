@@ -2,8 +2,8 @@ package drift
 
 import "fmt"
 
-// Day holds the sums over the measured calls of one method from one caller on one
-// UTC date. It is what one GROUP BY over the daily rollup delivers.
+// Day holds the sums over the measured calls of one method from one caller on one UTC date. One GROUP BY over the
+// daily rollup returns these rows.
 type Day struct {
 	Method int32 // index into History.Methods
 	Caller int32 // index into History.Callers
@@ -11,24 +11,24 @@ type Day struct {
 
 	// Records is the number of measured calls.
 	Records float64
-	// Weight is SUM(w * measured), the calls they stand for.
+	// Weight is SUM(w * measured), the number of calls that the records represent.
 	Weight float64
-	// Capped is SUM(w * LEAST(x, cap)) in ns, the cap being the 99.5% quantile of
-	// x for this method and caller over the whole history, the same on all days.
+	// Capped is SUM(w * LEAST(x, cap)) in ns. cap is the 99.5% quantile of x for this method and caller over the
+	// whole history, the same on all days.
 	Capped float64
 	// Log is SUM(w * LN(x)).
 	Log float64
 }
 
-// History is what an evaluation needs: 56 days are looked at, and the 56 before them say
-// whether a level at their beginning is a temporary dip.
+// History is the input of an evaluation. It evaluates the last 56 days. The 56 days before show whether a low level
+// at the beginning of the window is a temporary dip.
 type History struct {
 	Methods []string
 	Callers []string
-	Days    int // complete dates; rows of later ones are ignored
+	Days    int // closed days; rows of later days are ignored
 	Rows    []Day
-	// Linear, where not nil, marks methods whose values may be 0 or below: they are
-	// compared by differences. Log of their days is SUM(w * x), as Capped is.
+	// Linear marks methods whose values can be 0 or below; nil marks none. They are compared by differences, and
+	// Log holds SUM(w * x), as Capped does.
 	Linear []bool
 }
 

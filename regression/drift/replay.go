@@ -14,62 +14,59 @@ const confirmations = 9
 // currentDays is the number of days for which a confirmed drift counts as current.
 const currentDays = 7
 
-// WantDays is how many days with a value a method needs at least to be reported.
+// WantDays is the minimum number of days with a value that a method needs to be reported.
 const WantDays = LeastDays + confirmations - 1
 
-// WantRecords is what a caller of a method needs on a day for the day to count.
+// WantRecords is the minimum number of records of a caller on a day for the day to count.
 const WantRecords = leastRecords
 
-// FewRecords on most days of a method ask for more evidence.
+// FewRecords is the number of records per day below which a method needs stronger evidence.
 const FewRecords = 200
 
-// Course is what the evaluations at a history said.
+// Course is the result of the replayed evaluations of a history.
 type Course struct {
-	// Looks is how many days they were made for, Seen the number of days that the last
-	// one saw.
+	// Looks is the number of evaluations, Seen the number of days that the last one saw.
 	Looks, Seen int
-	// Drifts are in the order in which they were reported.
+	// Drifts are in the order in which they were confirmed.
 	Drifts []Drift
-	// Methods are as the last evaluation saw them, in the order of the history.
+	// Methods holds the status of each method at the last evaluation, in the order of the history.
 	Methods []MethodStatus
-	// Best is the method with the most days of the last 56, and NextLook the day
-	// before which the evaluation is made that could tell of it at the earliest.
+	// Best is the method with the most days in the last 56. NextLook is the number of days that the earliest
+	// evaluation able to report it will have seen.
 	Best     MethodStatus
 	NextLook int
 }
 
-// Drift is a method that was found to have changed by nine evaluations or more in a row.
+// Drift is a change of a method found by at least nine consecutive evaluations.
 type Drift struct {
-	// Finding is of the evaluation that was surest.
+	// Finding is from the evaluation with the smallest p-value.
 	Finding
-	// Told and Last are the days that the first and the last evaluation saw that confirmed
-	// it.
+	// Told and Last are the numbers of days seen by the first and the last evaluation that confirmed the drift.
 	Told, Last int
-	// Now: an evaluation of the last seven days of the history confirmed it. So a day on which chance
-	// hides it does not take it back.
+	// Now is set if an evaluation of the last seven days confirmed the drift. A single day on which chance hides
+	// the drift does not clear it.
 	Now bool
 
-	first Finding // of the evaluation that told it
+	first Finding // from the evaluation that first confirmed it
 }
 
-// MethodStatus is what is known of a method.
+// MethodStatus is the status of a method at the last evaluation.
 type MethodStatus struct {
 	Method string
-	// Days with a value and Records on them, of the window.
+	// Days is the number of days with a value in the window, Records the number of records on them.
 	Days    int
 	Records float64
-	// Judged: nine evaluations in a row had days enough, so that a drift would be reported. Short:
-	// they are fewer than most tests need to have their power.
+	// Judged is set if nine consecutive evaluations had enough days to report a drift. Short is set if the days
+	// are fewer than the tests need for their usual power.
 	Judged, Short bool
-	// Detectable is the step, as a share, that would be found with a probability of 90%
-	// if it were in the middle of these days; of a linear method a difference.
+	// Detectable is the relative step that would be found with a probability of 90% in the middle of these days;
+	// for a linear method it is a difference.
 	Detectable float64
-	// Surest is what the test says that is surer; it proves nothing.
+	// Surest is the result of the more significant test; it is not necessarily significant.
 	Surest *Finding
 }
 
-// Replay makes the evaluations that a history allows, so that what is found follows from the
-// rows alone.
+// Replay runs the evaluations that a history allows. The result depends only on the rows.
 func Replay(h *History) (*Course, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
@@ -102,8 +99,8 @@ func Replay(h *History) (*Course, error) {
 // drift. With fewer days it is the same drift, whose date moved because its first days left the window.
 const newDriftDays = window / 2
 
-// joinFinding joins what an evaluation confirmed with what an earlier evaluation did that saw some of the
-// same days.
+// joinFinding adds a confirmed finding to the drifts. It extends the last drift of the method if that has the same
+// direction, was confirmed by an evaluation that saw some of the same days, and is not followed by a new step.
 func joinFinding(told []Drift, f Finding, day int) []Drift {
 	at := len(told) - 1
 	for at >= 0 && told[at].Method != f.Method {
@@ -123,15 +120,15 @@ func joinFinding(told []Drift, f Finding, day int) []Drift {
 	d.Last = day
 	if f.P < d.P {
 		if f.Shape == Jump && f.Began > d.Told {
-			d.Told, d.first = day, f // another step, which is larger
+			d.Told, d.first = day, f // a later, more significant step
 		}
 		d.Finding = f
 	}
 	return told
 }
 
-// dateBefore dates what was reported before. It did not begin after that: a later evaluation, which is
-// surer, may no longer see the days on which it began.
+// dateBefore dates a reported drift. It cannot have begun after its report: a later, more significant evaluation may
+// no longer see the days on which it began, and then the first finding gives the date.
 func (d *Drift) dateBefore() {
 	if d.date(); d.Began > d.Told {
 		d.first.date()
@@ -139,15 +136,15 @@ func (d *Drift) dateBefore() {
 	}
 }
 
-// after reports whether it is a step that came after a drift was reported.
+// after reports whether f is a step that came after drift d was reported.
 func (f *Finding) after(d *Drift) bool {
 	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > newDriftDays
 }
 
-// states counts what there is of each method in the window.
+// states counts the days and the records of each method.
 func (h *History) states() []MethodStatus {
 	out := make([]MethodStatus, len(h.Methods))
-	seen := make([]int32, len(h.Methods)) // the day counted last, from 1
+	seen := make([]int32, len(h.Methods)) // last day counted, plus 1
 	for m := range out {
 		out[m].Method = h.Methods[m]
 	}
@@ -179,8 +176,8 @@ func (m *method) surest(name string) *Finding {
 	return &f
 }
 
-// detectable is the step in the middle of the window that the test of trends or of steps
-// would find with a probability of 90% if it were the only one.
+// detectable returns the step in the middle of the window that the tests would find with a probability of 90% if
+// no other method changed.
 func (m *method) detectable(methods int) float64 {
 	t := &m.tested[up]
 	n := float64(len(t.inSteps.values))

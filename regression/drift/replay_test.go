@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// stepUp is a step of a logarithm.
+// stepUp returns a step of a given size, as a logarithm, on day at.
 func stepUp(at int, size float64) func(int) float64 {
 	return func(day int) float64 {
 		if day < at {
@@ -40,7 +40,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A second step is a drift of its own, with a date of its own.
+// A second step is a separate drift with its own date.
 func TestReplayOfTwoSteps(t *testing.T) {
 	h := history(8, 200, func(day int) float64 { return stepUp(70, 0.06)(day) + stepUp(120, 0.2)(day) }, half)
 	c, err := Replay(h)
@@ -57,8 +57,7 @@ func TestReplayOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Only some evaluations are made: what is reported is what all would tell, and the order of the rows
-// has no part in it.
+// Replay runs only some evaluations. The result equals that of all, and does not depend on the order of the rows.
 func TestReplayMakesTheLooksThatCount(t *testing.T) {
 	for _, effect := range []float64{0, 0.012, 0.1} {
 		h := history(6, 130, stepUp(70, effect), half)
@@ -81,7 +80,7 @@ func TestReplayMakesTheLooksThatCount(t *testing.T) {
 	}
 }
 
-// Whoever asks a day later, or has a day less of the past, is reported the same.
+// A history that ends a day later or begins a day later gives the same drifts.
 func TestReplayIsTheSameOnAllDays(t *testing.T) {
 	h := history(6, 140, stepUp(80, 0.1), half)
 	want := toldOf(t, h)
@@ -119,7 +118,7 @@ func TestReplayOfTooLittle(t *testing.T) {
 			}
 		}
 	}
-	// Days with few records are no days.
+	// Days with few records do not count.
 	h := history(6, 90, none, half)
 	for i := range h.Rows {
 		if h.Rows[i].Method == 2 {

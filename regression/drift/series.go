@@ -6,11 +6,11 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// leastRecords a caller needs on a day to be part of it.
+// leastRecords is the minimum number of records for a caller to count on a day.
 const leastRecords = 5
 
-// A statistic is what a day's calls from one caller say, as a logarithm, and what that
-// caller counts for, by its cost and its records in the window.
+// A statistic computes the value of a day's calls from one caller, usually a logarithm, and the weight of that
+// caller from its cost and its records in the window.
 type statistic struct {
 	of     func(r *Day, linear bool) float64
 	weight func(cost, records float64) float64
@@ -22,10 +22,9 @@ const (
 	statistics
 )
 
-// The mean cost is what is paid; a caller's weight is the geometric mean of its cost,
-// which says what it matters, and its records, which say how well it is known. The mean
-// logarithm is known better, most of all under heavy tails, and best where each record
-// counts alike.
+// byStatistic holds the two statistics. The mean cost is the amount paid. It weights a caller by the geometric mean
+// of its cost (its importance) and its records (its precision). The mean logarithm is more precise, most of all
+// with heavy tails. It weights a caller by its records.
 var byStatistic = [statistics]statistic{
 	cost: {
 		of: func(r *Day, linear bool) float64 {
@@ -42,7 +41,7 @@ var byStatistic = [statistics]statistic{
 	},
 }
 
-// usable says whether a caller was seen well enough on a day.
+// usable reports whether a row has enough records and positive sums.
 func (h *History) usable(r *Day) bool {
 	return r.Records >= leastRecords && r.Weight > 0 && (r.Capped > 0 || h.linear(r.Method))
 }
@@ -50,19 +49,19 @@ func (h *History) usable(r *Day) bool {
 // linear reports whether a method's values are compared by their differences.
 func (h *History) linear(m int32) bool { return h.Linear != nil && h.Linear[m] }
 
-// pair is a method and one that calls it.
+// pair is a method and its caller.
 type pair struct{ method, caller int32 }
 
 func (r *Day) pair() pair { return pair{r.Method, r.Caller} }
 
-// series are the daily values of each method, callers being equal: on each day the
-// mean, over the callers seen, of how far each is from its own mean over the
-// window, which begins on day from. So a change of who calls is no drift. The values
-// begin on day back, which may be before. NaN where nothing was seen.
+// series returns the daily values of each method, adjusted for the caller mix. The value of a day is the weighted
+// mean, over the callers seen, of the distance of each caller from its own mean over the window. So a change of the
+// callers is not a drift. The window begins on day from, the values on day back, which can be earlier. Days without
+// calls are NaN.
 func (h *History) series(back, from int, s statistic) [][]float64 {
 	days := h.Days - back
 	type sums struct{ cost, records, values, n float64 }
-	window := make(map[pair]*sums) // few methods are called by many
+	window := make(map[pair]*sums) // a map, as most pairs do not occur
 	for i := range h.Rows {
 		if r := &h.Rows[i]; int(r.Day) >= from && int(r.Day) < h.Days && h.usable(r) {
 			w := window[r.pair()]
@@ -99,17 +98,16 @@ func (h *History) series(back, from int, s statistic) [][]float64 {
 	}
 	for m := range out {
 		for d := range out[m] {
-			out[m][d] /= weights[m][d] // 0/0 is NaN
+			out[m][d] /= weights[m][d] // 0/0 is NaN: no calls
 		}
 	}
 	return out
 }
 
-// takeWeekdays removes from a series what its weekdays differ by in the days from from
-// on: the median, by weekday, of how far a day is from the mean of the seven days around
-// it, so that neither a drift nor slow noise is taken for a weekday. Where days are
-// missing, as at weekends, it is how far a day is from the median of all. Weekdays are
-// counted back from the last day, so what they are called has no part in it.
+// takeWeekdays removes weekday effects from a series, estimated from day from on. The effect of a weekday is the
+// median distance of its days from the mean of the seven days around them, so drift and slow noise do not count as
+// weekday effects. Where days are missing, as at weekends, it is the distance from the median of all days. Weekdays
+// are counted back from the last day, so no calendar is needed.
 func takeWeekdays(y []float64, from int) {
 	around := func(d int) float64 {
 		mean := math.NaN()
@@ -131,8 +129,8 @@ func takeWeekdays(y []float64, from int) {
 	}
 }
 
-// effects of weekdays with two values or more, 0 of the others; known is false if there
-// are any of these.
+// effects returns the effects of weekdays with at least two values, 0 for the others. known is false if a weekday
+// has fewer.
 func effects(y []float64, from int, level func(day int) float64) (effect [7]float64, known bool) {
 	var by [7][]float64
 	for d := from; d < len(y); d++ {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A service of many methods has many callers, too, and few pairs of them: what series
-// take follows from the rows, not from what could call what.
+// A service with many methods has many callers, but few pairs of them. The memory of series depends on the rows
+// and not on the number of possible pairs.
 func TestSeriesTakeNoMoreThanTheirPairs(t *testing.T) {
 	const n, days = 3000, 3
 	h := &History{Methods: make([]string, n), Callers: make([]string, n), Days: days}
@@ -26,7 +26,7 @@ func TestSeriesTakeNoMoreThanTheirPairs(t *testing.T) {
 	}
 }
 
-// Whatever the order of the rows, the sums are those of each method and caller.
+// The sums of each method and caller do not depend on the order of the rows.
 func TestSeriesOfPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const methods, callers, days, from = 7, 5, 20, 4
@@ -58,7 +58,7 @@ func TestSeriesOfPairs(t *testing.T) {
 	}
 }
 
-// inWindow goes over all rows for one pair.
+// inWindow computes the sums of one pair from all rows.
 func (h *History) inWindow(p pair, from int, s statistic) (weight, mean float64) {
 	var cost, records, values, n float64
 	for _, row := range h.Rows {

@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// alerts returns an alert of each drift that an evaluation of the last week confirms. day is that
-// of the last evaluation.
+// alerts returns an alert for each drift confirmed by an evaluation of the last week. day is the day of the last
+// evaluation.
 func (h *serviceHistory) alerts(s *Service, day int) ([]alert.Alert, error) {
 	var out []alert.Alert
 	var week *cost.Day
@@ -49,8 +49,8 @@ func (h *serviceHistory) alerts(s *Service, day int) ([]alert.Alert, error) {
 	return out, nil
 }
 
-// usdOfDrift returns the dollars a day that a method costs more since it changed, with all that it
-// calls, in the week before an evaluation; nil without a price.
+// usdOfDrift returns the additional dollars per day of a method, including the calls it makes, since it changed. It
+// uses the week before an evaluation and returns nil without a price.
 func usdOfDrift(l *Line, week *cost.Day) (usd *float64, basis string) {
 	after := 1 + *l.ChangePercent/100
 	if l.WholeService {
@@ -84,14 +84,14 @@ func (l *Line) sentence(metric query.Metric) string {
 		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told) + common
 }
 
-// dated is how far from the day that it is dated on a drift may have begun.
+// dated is the maximum error assumed for the date of a drift.
 const dated = 3 * 24 * time.Hour
 
-// around are the newest deployments some days before and after a day; without a version
-// where none is known.
+// around returns the newest deployments before and after a day, at a distance of dated. The version is empty where
+// none is known.
 func (h *serviceHistory) around(day time.Time) (before, after pairs.Deployment) {
 	newest := func(at time.Time) (found pairs.Deployment) {
-		for _, d := range h.deployments { // by when they began
+		for _, d := range h.deployments { // sorted by start
 			if d.Since.Before(at) {
 				found = d
 			}
@@ -113,8 +113,8 @@ func versions(before, after pairs.Deployment) string {
 	return fmt.Sprintf("; around then version %s came after %s", after.Version, before.Version)
 }
 
-// shareOf returns the share of the service's time, in the week before an evaluation, that a method
-// takes more since it changed.
+// shareOf returns the part of the service's time, in the week before an evaluation, that the method uses in addition
+// since it changed.
 func (h *serviceHistory) shareOf(name string, change float64, day int) float64 {
 	method, of, whole := int32(slices.Index(h.Methods, name)), 0.0, 0.0
 	for i := range h.Rows {

@@ -1,9 +1,9 @@
-// Package evaluation evaluates the daily history of services: it reads closed days from a warehouse or a
-// series from a file, replays the evaluations of package drift, makes alerts of what they confirm, and shows what
-// it found as text and as rows for spreadsheets.
+// Package evaluation evaluates the daily history of services. It reads closed days from a warehouse or a series from
+// a file, replays the evaluations of package drift, and creates alerts for confirmed drifts. It prints the findings
+// as text and as rows for spreadsheets.
 //
-// Its invariant: what it finds follows from the closed days (UTC) and the time that it is given, so two
-// evaluations of the same rows on one day find the same.
+// Its invariant: the findings depend only on the closed days (UTC) and on the given time, so two evaluations of the
+// same rows on one day are equal.
 //
-// It does not decide what a drift is: package drift does.
+// It does not define a drift: package drift does.
 package evaluation

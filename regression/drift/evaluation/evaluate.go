@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Options choose what is evaluated.
+// Options selects the data to evaluate.
 type Options struct {
 	Window query.Window // cut to closed days
 	Filter query.Filter
@@ -24,8 +24,8 @@ type Options struct {
 	Zone *time.Location // of times in errors
 }
 
-// Evaluate replays the daily evaluations of the services of a warehouse. It fails with query.ErrNoData
-// if no call was measured on a closed day.
+// Evaluate replays the daily evaluations of the services of a warehouse. It returns query.ErrNoData if no call was
+// measured on a closed day.
 func Evaluate(ctx context.Context, o Options) (*Findings, error) {
 	window, err := o.days()
 	if err != nil {
@@ -56,7 +56,7 @@ func Evaluate(ctx context.Context, o Options) (*Findings, error) {
 	return f, nil
 }
 
-// EvaluateCSV replays the daily evaluations of a file of daily series, of which there are no alerts.
+// EvaluateCSV replays the daily evaluations of a file of daily series. It creates no alerts.
 func EvaluateCSV(file io.Reader) (*Findings, error) {
 	series, err := drift.ReadCSV(file)
 	if err != nil {

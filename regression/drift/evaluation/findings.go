@@ -12,43 +12,43 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Findings is what the replayed evaluations found.
+// Findings holds the findings of the replayed evaluations.
 type Findings struct {
 	Services []*Service `json:"services"`
 	delivery.Sorted
 	CouldNotTell bool `json:"could_not_tell"`
 
-	OfSeries bool `json:"-"` // of a file
+	OfSeries bool `json:"-"` // the findings are from a file of series
 }
 
 // Service is one service, or a file of series.
 type Service struct {
 	query.Service
 	Metric query.Metric `json:"metric"`
-	// From and To are the days with rows, To exclusive; LastEvaluation is the day after
-	// those of the last evaluation, null if there was none.
+	// From and To are the first day with rows and the day after the last. LastEvaluation is the day after the days
+	// that the last evaluation saw, null without one.
 	From           string  `json:"from"`
 	To             string  `json:"to"`
 	Evaluations    int     `json:"looks"`
 	LastEvaluation *string `json:"last_look"`
-	// NoRowsSince is To where that is so long ago that no drift is current.
+	// NoRowsSince equals To if that is so long ago that no drift is current.
 	NoRowsSince string `json:"no_rows_since,omitempty"`
-	// Judged of the Methods have history enough.
+	// Judged is the number of methods with enough history.
 	Methods int    `json:"methods"`
 	Judged  int    `json:"judged"`
 	Lines   []Line `json:"lines"`
 	// AssumedShare is the share of measured calls without a known sampling probability.
 	AssumedShare float64 `json:"assumed_share,omitempty"`
-	// Missing is what it takes where no method has enough history.
+	// Missing describes the missing data if no method has enough history.
 	Missing string `json:"missing,omitempty"`
 }
 
-// State is what the evaluations say of a method.
+// State is the result of the evaluations for a method.
 type State string
 
 const (
 	Confirmed        State = "drift"    // confirmed by an evaluation of the last week
-	Improved         State = "improved" // cheaper, confirmed likewise; information, no alert
+	Improved         State = "improved" // cheaper, confirmed in the same way; information, no alert
 	Earlier          State = "earlier"  // confirmed by earlier evaluations
 	NotProven        State = "not_proven"
 	TooLittleHistory State = "too_little_history"
@@ -57,59 +57,58 @@ const (
 // Proven reports whether an evaluation has confirmed a change.
 func (s State) Proven() bool { return s == Confirmed || s == Improved || s == Earlier }
 
-// Line is one drift of a method, or that there is none.
+// Line is one drift of a method, or a method without drift.
 type Line struct {
 	Class     string `json:"class"`
 	Method    string `json:"method"`
 	Signature string `json:"signature"`
-	// WholeService: it is what all methods have in common.
+	// WholeService marks the change that all methods share.
 	WholeService bool        `json:"whole_service"`
 	State        State       `json:"state"`
 	Shape        drift.Shape `json:"shape,omitempty"`
-	// Since is the day on which it began, Told the day on which it was confirmed, both null
-	// where nothing is significant.
+	// Since is the day on which the drift began, Told the day on which it was confirmed. Both are null if nothing
+	// is significant.
 	Since *string `json:"since"`
 	Told  *string `json:"told"`
-	// Change, over 56 days or of the step, and its interval; null without history
-	// enough.
+	// ChangePercent is the change over 56 days or of the step, followed by its interval; null without enough
+	// history.
 	ChangePercent *float64    `json:"change_percent"`
 	Interval      *[2]float64 `json:"interval"`
 	P             *float64    `json:"p"`
-	// MeasuredChange is the change with CommonPart, the change of what all methods of
-	// the service share; CommonReason says why nothing was taken off.
+	// MeasuredChangePercent includes the common part, the change that all methods of the service share.
+	// CommonReason explains why no common part was subtracted.
 	MeasuredChangePercent *float64 `json:"measured_change_percent"`
 	CommonPartPercent     *float64 `json:"common_part_percent"`
 	CommonReason          string   `json:"common_reason,omitempty"`
-	// Difference, with DifferenceInterval, stands instead of ChangePercent where values
-	// of a series may be 0 or below.
+	// Difference and DifferenceInterval replace ChangePercent if values of a series can be 0 or below.
 	Difference         *float64    `json:"difference,omitempty"`
 	DifferenceInterval *[2]float64 `json:"difference_interval,omitempty"`
-	// DetectablePercent is the step that would have been found with a probability of
-	// 90%, DetectableDifference that of a series of differences.
+	// DetectablePercent is the step that would have been found with a probability of 90%. DetectableDifference is
+	// the same for a series compared by differences.
 	DetectablePercent    *float64 `json:"detectable_percent"`
 	DetectableDifference *float64 `json:"detectable_difference,omitempty"`
-	// ShortHistory and FewRecords are why the test has less power than usual.
+	// ShortHistory and FewRecords are reasons for a test with less power than usual.
 	ShortHistory bool `json:"short_history,omitempty"`
 	FewRecords   bool `json:"few_records,omitempty"`
-	// Days with a value and Records on them, of the 56 days of the last evaluation.
+	// Days is the number of days with a value in the 56 days of the last evaluation, Records the records on them.
 	Days    int    `json:"days"`
 	Records int64  `json:"records"`
 	Owner   string `json:"owner"`
 
 	began      time.Time
 	base, head float64 // ns per call
-	share      float64 // of the service's time, that the growth is
+	share      float64 // growth as a part of the service's time
 	now        float64 // ns per call in the week before the last evaluation
 }
 
-// Confirmed reports whether an evaluation of the last week confirms any drift.
+// Confirmed reports whether an evaluation of the last week confirmed a drift.
 func (f *Findings) Confirmed() bool {
 	return slices.ContainsFunc(f.Services, func(s *Service) bool {
 		return slices.ContainsFunc(s.Lines, func(l Line) bool { return l.State == Confirmed })
 	})
 }
 
-// Found reports whether an alert is raised, or a series drifts.
+// Found reports whether there is an alert, or a confirmed drift of a series.
 func (f *Findings) Found() bool { return len(f.Alerts) > 0 || f.OfSeries && f.Confirmed() }
 
 // Inconclusive reports whether there is not enough data to find anything.
@@ -117,7 +116,7 @@ func (f *Findings) Inconclusive() bool { return f.CouldNotTell }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
-// describe returns the drifts of a history, and the methods without one.
+// describe returns the lines of a history: its drifts and the methods without one.
 func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Service {
 	s := &Service{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Evaluations: c.Looks, Methods: len(h.Methods), AssumedShare: h.assumed, Lines: []Line{}}
 	if c.Looks > 0 {
@@ -181,7 +180,7 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Servic
 	return s
 }
 
-// line names the method; that of the whole service has no state.
+// line returns a line with the name and the state of a method; the whole service has no state.
 func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *rules.Owners) Line {
 	if state == nil {
 		return Line{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
@@ -215,7 +214,7 @@ func (l *Line) measure(f *drift.Finding) {
 	}
 }
 
-// missing returns what it takes to evaluate the history.
+// missing describes the data that is missing for an evaluation of the history.
 func (h *serviceHistory) missing(c *drift.Course) string {
 	want := "a value"
 	best := "no method has one of the last 56"
@@ -230,8 +229,7 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextLook)))
 }
 
-// recent returns the time per call of each method in the week before an evaluation; 0 without
-// calls.
+// recent returns the time per call of each method in the week before an evaluation; 0 without calls.
 func (h *serviceHistory) recent(day int) []float64 {
 	cost, calls := make([]float64, len(h.Methods)), make([]float64, len(h.Methods))
 	for i := range h.Rows {

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// serviceHistory is the days of one service.
+// serviceHistory holds the days of one service.
 type serviceHistory struct {
 	drift.History
 	query.Service
@@ -20,7 +20,7 @@ type serviceHistory struct {
 	names  []query.MethodDay // of each method: class, method and signature
 	first  time.Time         // the date of day 0
 	silent bool              // without rows for so long that no drift is current
-	// cost is what a day of the service costs in a window.
+	// cost returns the daily cost of the service in a window.
 	cost        func(query.Window) (*cost.Day, error)
 	deployments []pairs.Deployment
 	// assumed is the share of measured calls without a known sampling probability.
@@ -45,7 +45,7 @@ func (o *Options) days() (query.Window, error) {
 	return w, nil
 }
 
-// takesDays adds to query.ErrNoData how many days drift needs.
+// takesDays adds the number of days that a drift needs to query.ErrNoData.
 func takesDays(err error) error {
 	if !errors.Is(err, query.ErrNoData) {
 		return err
@@ -53,7 +53,7 @@ func takesDays(err error) error {
 	return fmt.Errorf("%w; drift needs closed days (UTC), and of each method %d of the 56 before each of nine consecutive days", err, drift.LeastDays)
 }
 
-// histories reads the days of all services, each by the metric that it is evaluated by.
+// histories reads the days of all services, each for its metric.
 func (o *Options) histories(ctx context.Context, w *query.Warehouse, window query.Window) ([]*serviceHistory, error) {
 	runs, err := w.Runs(ctx, window, o.Filter)
 	if err != nil {
@@ -128,7 +128,7 @@ func (o *Options) metricsOf(runs []query.Run) map[query.Service]query.Metric {
 	return out
 }
 
-// addRow adds a row; days are counted from 1970 until finish knows the first.
+// addRow adds a row. Days are counted from 1970 until finish knows the first day.
 func (h *serviceHistory) addRow(row *query.MethodDay) {
 	m, known := h.methods[row.Full]
 	if !known {
@@ -149,7 +149,7 @@ func (h *serviceHistory) addRow(row *query.MethodDay) {
 	})
 }
 
-// silence is how long a service may be without rows and still have a current drift: two weeks.
+// silence is the maximum time without rows for a drift to be current: two weeks.
 const silence = 14 * 24 * time.Hour
 
 func (h *serviceHistory) finish(end time.Time) {

@@ -11,12 +11,12 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// leastDrift is the percentage by which a method must be more expensive than its accepted level:
-// that of the smallest step that is reported.
+// leastDrift is the percentage by which a method must exceed its accepted level. It equals the smallest step that is
+// reported.
 const leastDrift = 2
 
-// Deliver leaves out accepted and muted alerts and sends the rest. Alerts that could not be sent count
-// all the same; without a state that can be read there are none (nil).
+// Deliver removes accepted and muted alerts and sends the rest. Alerts that could not be sent are returned too. If
+// the state cannot be read, it returns nil.
 func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
 	known, err := to.Store.Read()
 	if err != nil {
@@ -31,11 +31,11 @@ func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised
 	return f.Alerts, err
 }
 
-// SameDrift is how far apart two dates of one drift may be: its date is estimated again when the
-// days that confirmed it are no longer stored.
+// SameDrift is the maximum distance between two dates of the same drift. The date is estimated again when the days
+// that confirmed it are no longer stored.
 const SameDrift = 28 * 24 * time.Hour
 
-// keepIDs gives alerts the ids under which they were sent before.
+// keepIDs gives alerts the ids under which they were sent earlier.
 func keepIDs(alerts []alert.Alert, open []state.Open) {
 	used, sent := map[string]bool{}, map[string]bool{}
 	for i := range alerts {
@@ -62,8 +62,8 @@ func keepIDs(alerts []alert.Alert, open []state.Open) {
 	}
 }
 
-// resolved reports whether an open drift that the last evaluation did not confirm is over: that is
-// so if the method had enough days for that evaluation.
+// resolved reports whether an open drift that the last evaluation did not confirm is over. It is over if the method
+// had enough days for that evaluation.
 func (f *Findings) resolved(a *alert.Alert) (string, bool) {
 	if a.Kind != alert.Drift {
 		return "", false

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// A drift that is dated again keeps its id, if the dates are near each other and no other has that id.
+// A drift with a new date keeps its id if the dates are close and no other alert has that id.
 func TestKeepIDs(t *testing.T) {
 	began := time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
 	of := func(id, method string, days int) alert.Alert {
@@ -25,7 +25,7 @@ func TestKeepIDs(t *testing.T) {
 	}
 }
 
-// An open drift is resolved by an evaluation that had days enough and did not confirm it.
+// An open drift is resolved by an evaluation that had enough days and did not confirm it.
 func TestResolved(t *testing.T) {
 	for name, test := range map[string]struct {
 		state State

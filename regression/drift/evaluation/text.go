@@ -12,10 +12,10 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// manyLines is how many methods a service may have to be printed in full.
+// manyLines is the maximum number of methods of a service that is printed in full.
 const manyLines = 30
 
-// StateNames are the states of methods as text shows them.
+// StateNames are the names of states in text output.
 var StateNames = map[State]string{Confirmed: "DRIFT", Improved: "improved", Earlier: "earlier", NotProven: "~", TooLittleHistory: "too little history"}
 
 // row is a line of a service.
@@ -26,8 +26,9 @@ type row struct {
 	*Line
 }
 
-// Document prints the findings in a format: the services with a finding and the top of the others (0 = all),
-// those of which most was measured; what is not proven only where the lines are few. CSV has all lines.
+// Document returns the findings in a format. It lists the services with a finding, then the top of the others with
+// the most measured time (0 = all). Lines without a significant change are left out if there are many. CSV contains
+// all lines.
 func (f *Findings) Document(format output.Format, top int) *output.Document {
 	if format == output.CSV {
 		return f.records()
@@ -60,7 +61,7 @@ func (f *Findings) Document(format output.Format, top int) *output.Document {
 	return d
 }
 
-// mostDrifted are the services with a finding and the top of the others, and a line on the rest.
+// mostDrifted returns the services with a finding, the top of the others, and a line about the rest.
 func (f *Findings) mostDrifted(top int) (shown []*Service, more []string) {
 	found, records := map[*Service]int{}, map[*Service]int64{}
 	for _, s := range f.Services {
@@ -83,7 +84,7 @@ func (f *Findings) mostDrifted(top int) (shown []*Service, more []string) {
 	return shown, output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with enough history", methods, judged))
 }
 
-// table shows rows; those of series are of no service.
+// table returns a table of rows; rows of series have no service.
 func table(rows []row, series bool) *output.Table {
 	difference := func(x float64) string { return fmt.Sprintf("%+.3g", x) }
 	var c output.Columns[row]
@@ -154,7 +155,7 @@ func (s *Service) summary(series bool) string {
 	return fmt.Sprintf("%s, %d with enough history; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
 }
 
-// limits are what the evidence of a service lacks.
+// limits returns notes on weaknesses of the evidence for a service.
 func (s *Service) limits() (notes []string) {
 	short, few, reasons := 0, 0, map[string]int{}
 	for i := range s.Lines {
@@ -190,7 +191,7 @@ func (s *Service) limits() (notes []string) {
 	return notes
 }
 
-// records is for spreadsheets.
+// records returns the findings as rows for spreadsheets.
 func (f *Findings) records() *output.Document {
 	var rows []row
 	for _, s := range f.Services {
