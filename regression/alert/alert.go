@@ -9,19 +9,19 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Schema numbers the form of an alert. Fields are only added.
+// Schema is the version of the JSON form of an alert. Later versions only add fields.
 const Schema = 1
 
 // Kinds of alerts.
 const (
 	Regression   = "regression"    // a method that a new version made more expensive
-	MoreCalls    = "more_calls"    // a method that its caller calls more often per call
-	WholeService = "whole_service" // what all methods have in common became more expensive
-	Budget       = "budget"        // what is spent is above what was planned
+	MoreCalls    = "more_calls"    // a method that its caller calls more often per call of the caller
+	WholeService = "whole_service" // the change that all methods share: they became more expensive
+	Budget       = "budget"        // spending is above the planned amount
 	Drift        = "drift"         // a method that became more expensive over weeks
 )
 
-// Alert is one thing to know of, as other programs read it.
+// Alert is one alert in the form that other programs read.
 type Alert struct {
 	Schema           int    `json:"schema"`
 	ID               string `json:"id"`
@@ -32,62 +32,58 @@ type Alert struct {
 	Class            string `json:"class"`
 	Method           string `json:"method"`
 	Signature        string `json:"signature"`
-	// Caller is who calls the method more often, of more calls; written as rows name
-	// callers. Other alerts have none.
+	// Caller is the caller that calls the method more often, named as in rows. It is set only for MoreCalls.
 	Caller       string `json:"caller,omitempty"`
 	BaseVersion  string `json:"base_version"`
 	HeadVersion  string `json:"head_version"`
 	BaseRevision string `json:"base_revision"`
 	HeadRevision string `json:"head_revision"`
 	Metric       string `json:"metric"`
-	// Basis is what was tested: "self", "inclusive" or "standardised" time; empty
-	// for a budget.
+	// Basis is the time tested: "self", "inclusive" or "standardised"; empty for a budget.
 	Basis string `json:"basis"`
-	// Base and Head are ns per call of what was tested; Reason says whether
-	// that is the method's own time or its whole. Of a budget they are dollars a
-	// day: planned and spent. Of more calls they are calls per call of the caller, of a
-	// whole service 0.
+	// Base and Head are ns per call of the tested time; Reason states whether that is self or inclusive time.
+	// For a budget they are dollars per day: planned and spent. For MoreCalls they are calls per call of the
+	// caller. For WholeService they are 0.
 	Base          float64 `json:"base"`
 	Head          float64 `json:"head"`
 	ChangePercent float64 `json:"change_percent"`
-	// Interval holds the change in percent with 95% confidence: low, high.
+	// Interval is the 95% confidence interval of the change in percent: low, high.
 	Interval [2]float64 `json:"interval"`
-	// EValue is the evidence against chance; null where the rule makes none.
+	// EValue is the evidence against chance; null if the rule computes none.
 	EValue *float64 `json:"e_value"`
-	// Records are the measured calls of the head version, or behind what is spent.
+	// Records is the number of measured calls of the head version, or behind the spending of a budget.
 	Records int64 `json:"records"`
-	// USDPerDay is what a day of the method costs in the head version, less what the same
-	// calls would have cost in the base version; of a drift in the last week, less what they
-	// would have cost before; or what is spent above a budget. Null without a price, and for
-	// wall time. The basis is the time that is scaled to a day.
+	// USDPerDay is the daily cost of the method in the head version minus the cost of the same calls in the base
+	// version. For a drift it is the cost of the last week minus the cost of these calls before the change. For a
+	// budget it is the spending above the plan. It is null without a price and for wall time. USDBasis is the time
+	// that is scaled to a day.
 	USDPerDay      *float64 `json:"usd_per_day"`
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
-	// GenericPrice is set where that is by a public list price.
+	// GenericPrice is set if USDPerDay uses a public list price.
 	GenericPrice bool `json:"generic_price,omitempty"`
-	// AssumedShare is the part of the measured calls, of the head version or of the service, of which
-	// nothing says how their spans were sampled: calls are at least as many.
+	// AssumedShare is the part of the measured calls, of the head version or of the service, without a known
+	// sampling probability. Their number of calls is a lower bound.
 	AssumedShare float64 `json:"assumed_share,omitempty"`
-	// FirstSeen is the first row of the head version, or when a budget was first
-	// found broken, or the day on which a drift began.
+	// FirstSeen is the time of the first row of the head version. For a budget it is the time at which the overrun
+	// was first found, for a drift the day on which it began.
 	FirstSeen time.Time `json:"first_seen"`
-	// KnowableSince is the end of the first time bucket with evidence enough to raise it;
-	// null where the rule does not say.
+	// KnowableSince is the end of the first time bucket with enough evidence to raise the alert; null if the rule
+	// does not provide it.
 	KnowableSince *time.Time `json:"knowable_since"`
-	// RaisedAt is when it was raised: one that comes back is raised again. A report, which
-	// raises nothing, leaves it out.
+	// RaisedAt is the time at which the alert was raised. An alert that returns after its end is raised again.
+	// Reports, which raise nothing, omit it.
 	RaisedAt time.Time `json:"raised_at,omitzero"`
 	Severity Severity  `json:"severity"`
 	Owner    string    `json:"owner"`
-	// Budget is the name of a budget; other alerts have none.
+	// Budget is the name of the budget; empty for other alerts.
 	Budget string   `json:"budget,omitempty"`
 	Reason string   `json:"reason"`
 	Links  []string `json:"links"`
-	// Resolution says why an alert went away; only resolved ones have it.
+	// Resolution is the reason why the alert was resolved; only resolved alerts have it.
 	Resolution string `json:"resolution,omitempty"`
 }
 
-// Name is the method or the class that the alert is about; empty if it is a budget of a
-// whole service.
+// Name returns the method or the class of the alert; empty for a budget of a whole service.
 func (a *Alert) Name() string {
 	if a.Class == "" && a.Method == "" && a.Kind != Budget {
 		return "whole service"
@@ -95,7 +91,7 @@ func (a *Alert) Name() string {
 	return methodspan.Function{Class: a.Class, Method: a.Method}.Full() + a.Signature
 }
 
-// About is the name with the caller that an alert is about, for people.
+// About returns the name with the caller, for people.
 func (a *Alert) About() string {
 	if a.Caller == "" {
 		return a.Name()
@@ -103,10 +99,9 @@ func (a *Alert) About() string {
 	return a.Name() + " called by " + a.Caller
 }
 
-// ID names the alert for ever: the same method between the same two versions has
-// the same one, however often it is looked at; of more calls the same caller and
-// method. A drift is no matter of versions, which are only those around the day it
-// began; another one of the same method begins on another day.
+// ID returns the permanent id of an alert. The same method between the same two versions always has the same id. For
+// MoreCalls the caller is part of the id. For a drift the versions are not part of it, as they are only those around
+// its first day; that day is part of it, so another drift of the same method has another id.
 func ID(a *Alert) string {
 	var buf []byte
 	base, head := a.BaseVersion, a.HeadVersion

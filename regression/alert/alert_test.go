@@ -22,7 +22,7 @@ func TestAlertIDIsStable(t *testing.T) {
 		t.Error("two methods share an id")
 	}
 	b = a
-	b.Caller = "s.x" // which only more calls have
+	b.Caller = "s.x" // set only for MoreCalls
 	if ID(&b) != id {
 		t.Error("the caller is part of the id of a regression")
 	}

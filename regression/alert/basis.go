@@ -1,7 +1,7 @@
 package alert
 
-// BasisOf names the time that the dollars a day of alerts are scaled from; empty if none
-// has dollars.
+// BasisOf returns the name of the time that the dollars per day of the alerts are scaled from; empty if no alert has
+// dollars.
 func BasisOf(alerts []Alert) string {
 	basis := ""
 	for i := range alerts {

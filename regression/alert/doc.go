@@ -1,9 +1,8 @@
-// Package alert says what an alert is, how bad it is, and which alerts travel
-// together in one message.
+// Package alert defines alerts, their severity, and the grouping of alerts into messages.
 //
-// Its invariant: an alert that is found again has the same id, and a message that
-// is sent again has the same id too, so whoever receives it twice can tell.
+// Its invariant: an alert that is found again keeps its id, and a message that is sent again keeps its id, so
+// receivers can drop duplicates.
 //
-// It raises nothing and delivers nothing: packages pairs, drift and cost do the
-// one, the packages below this one the other.
+// It raises and delivers nothing: packages pairs, drift and cost raise alerts, the packages below this one deliver
+// them.
 package alert

@@ -6,11 +6,10 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Levels are in words what it was, what it is, and of what.
+// Levels describes in words the level before, the level after, and their unit.
 type Levels struct{ Before, After, Of string }
 
-// LevelsOf are those of an alert of a kind. What all methods have in common has no
-// level, only a change in percent.
+// LevelsOf returns the levels of an alert of a kind. A whole service has no level, only a change in percent.
 func LevelsOf(kind, metric string, base, head, changePercent float64) Levels {
 	switch {
 	case kind == Budget:
@@ -27,8 +26,8 @@ func LevelsOf(kind, metric string, base, head, changePercent float64) Levels {
 	return Levels{output.Nanos(base), output.Nanos(head), "of " + metric + " time per call"}
 }
 
-// Levels of the alert.
+// Levels returns the levels of the alert.
 func (a *Alert) Levels() Levels { return LevelsOf(a.Kind, a.Metric, a.Base, a.Head, a.ChangePercent) }
 
-// Level is what it is now.
+// Level returns the level after the change with its unit.
 func (l Levels) Level() string { return l.After + " " + l.Of }

@@ -2,7 +2,7 @@ package alert
 
 import "testing"
 
-// What it was and what it is, of every kind in its own unit.
+// Each kind of alert describes its levels in its own unit.
 func TestLevels(t *testing.T) {
 	for _, tc := range []struct {
 		alert Alert

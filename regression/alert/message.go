@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Status says whether a message raises its alerts or takes them back.
+// Status is the status of a message: firing or resolved.
 type Status string
 
 const (
@@ -16,11 +16,11 @@ const (
 	Resolved Status = "resolved"
 )
 
-// MaxInMessage bounds the alerts of one message; more travel in further ones.
+// MaxInMessage is the maximum number of alerts in one message; the rest go into further messages.
 const MaxInMessage = 100
 
-// Message is what sinks send: the alerts of one deployment, or the drifts of one service,
-// most expensive first. A drift is no matter of versions, so a message of drifts names none.
+// Message is the unit that sinks send: the alerts of one deployment or the drifts of one service, most expensive
+// first. A message of drifts names no versions.
 type Message struct {
 	Schema           int    `json:"schema"`
 	ID               string `json:"id"`
@@ -33,14 +33,14 @@ type Message struct {
 	HeadVersion      string `json:"head_version"`
 	BaseRevision     string `json:"base_revision"`
 	HeadRevision     string `json:"head_revision"`
-	// USDPerDay is the sum of those of the alerts; null if none is known.
+	// USDPerDay is the sum over the alerts; null if no alert has dollars.
 	USDPerDay *float64 `json:"usd_per_day"`
-	// GenericPrice is set where some of it is by a public list price.
+	// GenericPrice is set if part of the sum uses a public list price.
 	GenericPrice bool    `json:"generic_price,omitempty"`
 	Alerts       []Alert `json:"alerts"`
 }
 
-// deployment is what the alerts of a message have in common.
+// deployment is the key by which alerts are grouped into messages.
 type deployment struct {
 	kind, namespace, service, environment, base, head string
 }
@@ -60,7 +60,7 @@ func deploymentOf(a *Alert) deployment {
 func Messages(status Status, alerts []Alert) []Message {
 	alerts = slices.Clone(alerts)
 	slices.SortStableFunc(alerts, MoreExpensive)
-	at := map[deployment]int{} // the last message of each
+	at := map[deployment]int{} // index of the last message of each deployment
 	var out []Message
 	for i := range alerts {
 		a := &alerts[i]
@@ -94,8 +94,8 @@ func Messages(status Status, alerts []Alert) []Message {
 	return out
 }
 
-// id follows from the alerts, whatever their order. One that got worse, or that came
-// back after its end, makes another message: whoever drops repeats must not drop it.
+// id returns an id that depends on the alerts and not on their order. An alert that got worse, or that returned after
+// its end, changes the id, so that receivers that drop duplicates do not drop it.
 func (m *Message) id() string {
 	ids := make([]string, len(m.Alerts))
 	for i, a := range m.Alerts {
@@ -109,8 +109,7 @@ func (m *Message) id() string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// MoreExpensive orders alerts by dollars a day, then by change; what has no price comes
-// after what has one.
+// MoreExpensive orders alerts by dollars per day, then by change. Alerts without a price come last.
 func MoreExpensive(a, b Alert) int {
 	return cmp.Or(descending(a.USDPerDay, b.USDPerDay), cmp.Compare(b.ChangePercent, a.ChangePercent), cmp.Compare(a.ID, b.ID))
 }

@@ -1,6 +1,6 @@
 package alert
 
-// Severity is the scale of alerts.
+// Severity is the severity of an alert.
 type Severity string
 
 const (
@@ -9,19 +9,19 @@ const (
 	Critical Severity = "critical"
 )
 
-// Impact is what the severity of an alert follows from.
+// Impact is the input of SeverityOf.
 type Impact struct {
-	// USDPerDay is what the change costs; nil where nothing has a price.
+	// USDPerDay is the cost of the change; nil without a price.
 	USDPerDay *float64
-	// Share is the part of the service's cost that is due to the change, 0 to 1.
+	// Share is the part of the service's cost that the change causes, 0 to 1.
 	Share float64
-	// HeadProcesses are the processes of the head version that the evidence comes from;
-	// 0 if it is not a matter of processes.
+	// HeadProcesses is the number of processes of the head version behind the evidence; 0 if processes do not
+	// matter.
 	HeadProcesses int
 }
 
-// level is where a severity begins: at this many dollars a day, or at this share of the
-// service's cost if that is leastUSD a day.
+// level is the threshold of a severity: this many dollars per day, or this share of the service's cost if the
+// change costs at least leastUSD per day.
 type level struct {
 	severity             Severity
 	usd, share, leastUSD float64
@@ -32,9 +32,8 @@ var levels = []level{
 	{Warning, 10, 0.01, 0.1},
 }
 
-// SeverityOf is the place of an alert on the scale. Without a price the share alone
-// decides. What one process of the head version shows may be that process's fault, and
-// is never critical.
+// SeverityOf returns the severity for an impact. Without a price only the share counts. Evidence from a single
+// process of the head version is never critical, as the process itself can be at fault.
 func SeverityOf(i Impact) Severity {
 	for _, l := range levels {
 		if l.severity == Critical && i.HeadProcesses == 1 {

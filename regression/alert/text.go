@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Lines print an alert.
+// Lines returns the alert as lines of text.
 func (a *Alert) Lines() []string {
 	about := "id " + a.ID
 	if a.Owner != "" {

@@ -1,9 +1,8 @@
-// Package rules holds what people say about alerts in files: who owns what, where
-// an owner's alerts go, and what is to be silent until when.
+// Package rules reads files in which people configure alerts: the owners of classes, the sinks of an owner, silences
+// and thresholds.
 //
-// Its invariant: one faulty entry costs itself, with a warning that names it, never
-// the file; and of the owners that match the most specific wins, whatever the order
-// of the file.
+// Its invariant: a faulty entry is skipped with a warning that names it, and the rest of the file is used. If several
+// owners match, the most specific wins, whatever the order of the file.
 //
 // It does not read the files itself (package configfile does) and sends nothing.
 package rules
@@ -18,7 +17,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Scope selects alerts and methods; an empty part stands for any.
+// Scope selects alerts and methods; an empty field matches any value.
 type Scope struct {
 	Namespace, Service, Environment string
 	// Class is a prefix: shop/tax selects shop/tax, shop/tax.Table and
@@ -26,45 +25,44 @@ type Scope struct {
 	Class string
 }
 
-// Matches reports whether the scope selects a class of a service.
+// Matches reports whether the scope contains a class of a service.
 func (s Scope) Matches(namespace, service, environment, class string) bool {
 	return (s.Namespace == "" || s.Namespace == namespace) && (s.Service == "" || s.Service == service) &&
 		(s.Environment == "" || s.Environment == environment) && HasClassPrefix(class, s.Class)
 }
 
-// HasClassPrefix reports whether a class is prefix or lies below it. A prefix that
-// ends with a separator itself selects what lies below only.
+// HasClassPrefix reports whether a class equals prefix or lies below it. A prefix that ends with a separator matches
+// only classes below it.
 func HasClassPrefix(class, prefix string) bool {
 	rest, ok := strings.CutPrefix(class, prefix)
 	return ok && (rest == "" || prefix == "" || strings.ContainsRune("/.$:", rune(rest[0])) || strings.ContainsRune("/.$:", rune(prefix[len(prefix)-1])))
 }
 
-// Owner says who owns what a scope selects.
+// Owner is the owner of the classes of a scope.
 type Owner struct {
 	Scope
 	Owner string
 }
 
-// Route says where the alerts of an owner go.
+// Route is a sink for the alerts of an owner.
 type Route struct {
 	Owner string
 	Sink  string // webhook, slack or alertmanager
-	// URL and Headers say where the address and the headers are: env:NAME or
-	// file:PATH.
+	// URL and Headers are the sources of the address and of the headers: env:NAME or file:PATH.
 	URL     string
 	Headers string
 }
 
-// Owners is a file of owners. The nil one knows nobody.
+// Owners is a file of owners. A nil *Owners has no owners.
 type Owners struct {
 	owners []Owner // most specific first
 	Routes []Route
 }
 
-// MaxRoutes bounds how many sinks a file can make.
+// MaxRoutes is the maximum number of sinks in a file.
 const MaxRoutes = 200
 
-// ParseOwners reads the file.
+// ParseOwners parses the content of the file.
 func ParseOwners(data []byte) (*Owners, []configfile.Warning, error) {
 	o := &Owners{}
 	seen := map[Scope]bool{}
@@ -94,7 +92,7 @@ func ParseOwners(data []byte) (*Owners, []configfile.Warning, error) {
 				e.Fault("", "must be the only route of its owner to a sink of this kind", "another before it", "")
 			}
 			for _, field := range []string{"url", "headers"} {
-				// What stands there instead may be the secret itself: it is not shown.
+				// The value found can be the secret itself, so it is not shown.
 				if source := e.Text(field); source != "" && !strings.HasPrefix(source, "env:") && !strings.HasPrefix(source, "file:") {
 					e.Fault(field, "must be env:NAME or file:PATH", "something else", "secrets do not belong in this file")
 				}
@@ -114,15 +112,15 @@ func scopeOf(e *rulefile.Entry) Scope {
 	return Scope{Namespace: e.Text("namespace"), Service: e.Text("service"), Environment: e.Text("environment"), Class: e.Text("class")}
 }
 
-// moreSpecific orders scopes: a longer class before a shorter one, then who names
-// the service, the environment, the namespace.
+// moreSpecific orders scopes: a longer class before a shorter one, then scopes that set the service, the
+// environment, the namespace.
 func moreSpecific(a, b Scope) int {
 	named := func(s string) int { return min(1, len(s)) }
 	return cmp.Or(cmp.Compare(len(b.Class), len(a.Class)), cmp.Compare(named(b.Service), named(a.Service)),
 		cmp.Compare(named(b.Environment), named(a.Environment)), cmp.Compare(named(b.Namespace), named(a.Namespace)))
 }
 
-// Of is the owner of a class of a service; empty = nobody.
+// Of returns the owner of a class of a service; empty without one.
 func (o *Owners) Of(namespace, service, environment, class string) string {
 	if o == nil {
 		return ""
@@ -135,7 +133,7 @@ func (o *Owners) Of(namespace, service, environment, class string) string {
 	return ""
 }
 
-// Own fills in whose alert it is, unless it says so itself.
+// Own sets the owner of the alert if it has none.
 func (o *Owners) Own(a *alert.Alert) {
 	if a.Owner == "" {
 		a.Owner = o.Of(a.ServiceNamespace, a.Service, a.Environment, a.Class)

@@ -9,23 +9,23 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Silence keeps alerts from being delivered for a while.
+// Silence mutes matching alerts until a time.
 type Silence struct {
 	Scope
 	// Method is a prefix of `class.method`.
 	Method string
 	Kind   string
 	Owner  string
-	Until  time.Time // not part of it
+	Until  time.Time // exclusive
 	Reason string
 }
 
-// Silences is a file of silences. The nil one silences nothing.
+// Silences is a file of silences. A nil *Silences mutes nothing.
 type Silences struct {
 	silences []Silence
 }
 
-// ParseSilences reads the file.
+// ParseSilences parses the content of the file.
 func ParseSilences(data []byte) (*Silences, []configfile.Warning, error) {
 	out := &Silences{}
 	warnings, err := rulefile.Parse(data, rulefile.List{
@@ -50,7 +50,7 @@ func ParseSilences(data []byte) (*Silences, []configfile.Warning, error) {
 	return out, warnings, nil
 }
 
-// Of is the silence that an alert falls under, the one that ends last; nil = none.
+// Of returns the silence that matches an alert and ends last; nil without one.
 func (s *Silences) Of(a *alert.Alert, now time.Time) *Silence {
 	if s == nil {
 		return nil

@@ -10,20 +10,20 @@ import (
 	"github.com/corehour/corehour/internal/rulefile"
 )
 
-// Threshold is what a change of some methods must be to be raised by a threshold.
+// Threshold is the minimum change and number of records for alerts of some methods.
 type Threshold struct {
 	Scope
 	Method     string  // a prefix of `class.method`
-	Percent    float64 // 0 = as elsewhere
-	MinRecords int64   // 0 = as elsewhere
+	Percent    float64 // 0 = not set
+	MinRecords int64   // 0 = not set
 }
 
-// Thresholds is a file of thresholds. The nil one changes nothing.
+// Thresholds is a file of thresholds. A nil *Thresholds changes nothing.
 type Thresholds struct {
 	thresholds []Threshold // most specific first
 }
 
-// ParseThresholds reads the file.
+// ParseThresholds parses the content of the file.
 func ParseThresholds(data []byte) (*Thresholds, []configfile.Warning, error) {
 	out := &Thresholds{}
 	warnings, err := rulefile.Parse(data, rulefile.List{
@@ -51,8 +51,8 @@ func ParseThresholds(data []byte) (*Thresholds, []configfile.Warning, error) {
 	return out, warnings, nil
 }
 
-// Of is what a method's change and records must be: of the entries that select it the
-// most specific that says so, else what is given.
+// Of returns the threshold of a method. Each figure comes from the most specific matching entry that sets it, or
+// else from percent and records.
 func (t *Thresholds) Of(namespace, service, environment, class, full string, percent float64, records int64) (float64, int64) {
 	if t == nil {
 		return percent, records

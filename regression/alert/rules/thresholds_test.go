@@ -2,8 +2,8 @@ package rules
 
 import "testing"
 
-// The longest method wins, then the longest class, then who names the service; and an
-// entry that says one figure leaves the other to the next.
+// The longest method wins, then the longest class, then an entry with a service. A figure that an entry does not set
+// comes from the next entry.
 func TestThresholds(t *testing.T) {
 	file, warnings, err := ParseThresholds([]byte(`{"version": 1, "thresholds": [
 		{"service": "shop", "threshold_percent": 20},

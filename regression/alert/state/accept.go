@@ -8,8 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Accepted is a slowdown that somebody means: from then on its level is what the
-// method is measured by.
+// Accepted is an accepted regression. Its level is the new baseline of the method.
 type Accepted struct {
 	ID               string `json:"id"`
 	Kind             string `json:"kind"`
@@ -18,13 +17,13 @@ type Accepted struct {
 	Environment      string `json:"environment"`
 	Class            string `json:"class"`
 	Method           string `json:"method"`
-	Caller           string `json:"caller,omitempty"` // of more calls
+	Caller           string `json:"caller,omitempty"` // set only for MoreCalls
 	Metric           string `json:"metric"`
 	Basis            string `json:"basis"`
 	BaseVersion      string `json:"base_version"`
 	HeadVersion      string `json:"head_version"`
-	// Level is ns per call, of more calls calls per call of the caller. What all methods
-	// have in common has none: ChangePercent is what was accepted.
+	// Level is in ns per call, or in calls per call of the caller for MoreCalls. A whole service has no level: for
+	// it ChangePercent is the accepted change.
 	Level         float64   `json:"level"`
 	ChangePercent float64   `json:"change_percent,omitempty"`
 	Reason        string    `json:"reason"`
@@ -32,7 +31,7 @@ type Accepted struct {
 	At            time.Time `json:"at"`
 }
 
-// String says who and why, for people.
+// String returns who accepted it and why, for people.
 func (a *Accepted) String() string {
 	by := a.By
 	if by == "" {
@@ -41,15 +40,15 @@ func (a *Accepted) String() string {
 	return fmt.Sprintf("accepted by %s on %s because %s", by, a.At.UTC().Format(time.DateOnly), a.Reason)
 }
 
-// Levels are what was accepted, in words.
+// Levels returns the accepted levels in words.
 func (a *Accepted) Levels() alert.Levels {
 	return alert.LevelsOf(a.Kind, a.Metric, 0, a.Level, a.ChangePercent)
 }
 
-// MaxReason bounds what people write, in bytes.
+// MaxReason is the maximum length of a reason, in bytes.
 const MaxReason = 1024
 
-// Find is the alert of an id or of its beginning, among the open ones.
+// Find returns the open alert whose id begins with id.
 func (s *State) Find(id string) (*alert.Alert, error) {
 	var alerts []alert.Alert
 	for i := range s.Open {
@@ -58,7 +57,7 @@ func (s *State) Find(id string) (*alert.Alert, error) {
 	return Find(alerts, id)
 }
 
-// Find is the one alert whose id begins with id; nil if there is none.
+// Find returns the only alert whose id begins with id; nil if there is none.
 func Find(alerts []alert.Alert, id string) (*alert.Alert, error) {
 	var found *alert.Alert
 	for i := range alerts {
@@ -76,7 +75,7 @@ func Find(alerts []alert.Alert, id string) (*alert.Alert, error) {
 	return found, nil
 }
 
-// Accept makes the level of an alert the new baseline. The alert is resolved.
+// Accept makes the level of an alert the new baseline and resolves the alert.
 func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accepted, error) {
 	if a.Kind == alert.Budget {
 		return nil, fmt.Errorf("alert %s is about a budget: raise the budget in its file instead", a.ID)
@@ -91,7 +90,7 @@ func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accep
 	}
 	kept := s.Accepted[:0]
 	for _, other := range s.Accepted {
-		if !other.replacedBy(a) { // what was said before no longer counts
+		if !other.replacedBy(a) { // an earlier acceptance of the same change is replaced
 			kept = append(kept, other)
 		}
 	}
@@ -107,7 +106,7 @@ func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accep
 	return &accepted, nil
 }
 
-// Withdraw forgets what was accepted under an id and reports whether there was any.
+// Withdraw removes the acceptance with an id and reports whether there was one.
 func (s *State) Withdraw(id string) bool {
 	kept := s.Accepted[:0]
 	for _, a := range s.Accepted {
@@ -120,19 +119,19 @@ func (s *State) Withdraw(id string) bool {
 	return found
 }
 
-// replacedBy reports whether accepting an alert makes an earlier acceptance void. What has
-// no level is accepted comparison by comparison.
+// replacedBy reports whether accepting alert b replaces this acceptance. An alert without a level only replaces an
+// acceptance with the same id.
 func (a *Accepted) replacedBy(b *alert.Alert) bool {
 	return a.same(b) && a.Basis == b.Basis && (b.Head > 0 || a.ID == b.ID)
 }
 
-// same reports whether both are about the same thing, whatever the versions.
+// same reports whether the acceptance and the alert have the same subject, whatever the versions.
 func (a *Accepted) same(b *alert.Alert) bool {
 	return a.Kind == b.Kind && a.ServiceNamespace == b.ServiceNamespace && a.Service == b.Service && a.Environment == b.Environment &&
 		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric && a.Caller == b.Caller
 }
 
-// Covers is the acceptance that an alert falls under, nil = none.
+// Covers returns the acceptance that covers an alert, nil without one.
 func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
 	for i := range s.Accepted {
 		if accepted := &s.Accepted[i]; accepted.same(a) && accepted.holds(a, thresholdPercent) {
@@ -142,14 +141,13 @@ func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
 	return nil
 }
 
-// holds reports whether an alert of the same falls under what was accepted. A method does
-// until it is more expensive than the accepted level by more than the threshold, beyond its error:
-// the lower end of its interval is above that level too. All methods together have no
-// level, so in the same comparison their change is held against the accepted one, and
-// any other comparison starts from something else.
+// holds reports whether an acceptance covers an alert with the same subject. It covers a method until the method
+// exceeds the accepted level by more than the threshold and the lower end of its interval exceeds the level too. A
+// whole service has no level. So its change is compared with the accepted change, and only within the same
+// comparison, because other comparisons have another base.
 func (a *Accepted) holds(b *alert.Alert, thresholdPercent float64) bool {
 	if a.Basis != b.Basis {
-		return a.ID == b.ID // the same comparison, tested another way
+		return a.ID == b.ID // the same comparison, tested on another basis
 	}
 	level, base, head := a.Level, b.Base, b.Head
 	if !(level > 0) {

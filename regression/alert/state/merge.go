@@ -7,23 +7,22 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Evaluation is what one evaluation found.
+// Evaluation is the result of one evaluation.
 type Evaluation struct {
 	At time.Time
-	// Raised are the alerts, Silenced those of them that nobody is to be notified.
+	// Raised are the alerts to send, Silenced the muted ones.
 	Raised, Silenced []alert.Alert
-	// Gone says why an open alert that was not raised again has gone away. Alerts
-	// that the evaluation could not judge, because they are of another service or of too
-	// few records, have not.
+	// Gone returns why an open alert that was not raised again is resolved. It returns false for alerts that the
+	// evaluation could not judge: alerts of another service or with too few records.
 	Gone func(a *alert.Alert) (why string, gone bool)
 }
 
-// Merge takes in what an evaluation found.
+// Merge updates the state with the result of an evaluation.
 func (s *State) Merge(l Evaluation) {
 	found := map[string]bool{}
 	raise := func(alerts []alert.Alert, silenced bool) {
 		for i := range alerts {
-			if a := &alerts[i]; !found[a.ID] { // an evaluation says one thing of an alert
+			if a := &alerts[i]; !found[a.ID] { // only the first of alerts with the same id counts
 				s.raise(a, silenced, l.At)
 				found[a.ID] = true
 			}
@@ -46,7 +45,7 @@ func (s *State) Merge(l Evaluation) {
 	s.sweep(l.At)
 }
 
-// outdated is what a sink knows of an alert that got worse since.
+// outdated is the status of a sink that was sent an alert before its severity rose.
 const outdated = alert.Status("outdated")
 
 var ranks = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
@@ -57,15 +56,15 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 		s.Open = append(s.Open, Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: map[string]alert.Status{}})
 		return
 	}
-	if o := &s.Open[i]; o.Resolved { // it comes back: who knows of its end is notified again
+	if o := &s.Open[i]; o.Resolved { // the alert returns: sinks that were sent its end are notified again
 		*o = Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: o.Sent}
 		return
 	}
 	o := &s.Open[i]
 	before := o.Alert
 	o.Alert, o.Seen, o.Silenced = *a, now, silenced
-	// The Alertmanager knows an alert by its labels, so these stay. One that got
-	// worse is notified again; one that got milder is not worth a word.
+	// The Alertmanager identifies an alert by its labels, so they must not change. A higher severity is sent again;
+	// a lower one is not.
 	o.Alert.Owner, o.Alert.FirstSeen = before.Owner, before.FirstSeen
 	o.Alert.BaseVersion, o.Alert.HeadVersion = before.BaseVersion, before.HeadVersion
 	if slices.Index(ranks, a.Severity) > slices.Index(ranks, before.Severity) {
@@ -79,7 +78,7 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 	}
 }
 
-// RaisedAt is when an alert was raised that is found now.
+// RaisedAt returns the time at which an alert found at now was raised.
 func (s *State) RaisedAt(id string, now time.Time) time.Time {
 	if i := s.find(id); i >= 0 && !s.Open[i].Resolved {
 		return s.Open[i].Raised
@@ -92,7 +91,7 @@ func (s *State) resolve(i int, why string, now time.Time) {
 	o.Resolved, o.Seen, o.Alert.Resolution = true, now, why
 }
 
-// sweep removes what nobody has to be notified any more, and what there is no room for.
+// sweep removes alerts that no sink needs any more, and the oldest ones above MaxOpen.
 func (s *State) sweep(now time.Time) {
 	s.Open = slices.DeleteFunc(s.Open, func(o Open) bool { return o.done(now) })
 	if extra := len(s.Open) - MaxOpen; extra > 0 {
@@ -114,9 +113,8 @@ func (o *Open) done(now time.Time) bool {
 	return true
 }
 
-// Pending are the alerts that a sink has to be notified, by what it is to be sent. A
-// sink that refreshes is notified of firing ones every time. wanted says whether the
-// alert goes to the sink at all.
+// Pending returns the alerts to send to a sink, by status. Sinks with refreshes get firing alerts every time. wanted
+// reports whether an alert is routed to the sink.
 func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) bool) map[alert.Status][]alert.Alert {
 	out := map[alert.Status][]alert.Alert{}
 	for i := range s.Open {
@@ -129,7 +127,7 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 				out[alert.Firing] = append(out[alert.Firing], a)
 			}
 		case alert.Resolved:
-			if told == alert.Firing || told == outdated { // wherever it went, there it is taken back
+			if told == alert.Firing || told == outdated { // sinks that were sent the alert are sent its end
 				out[alert.Resolved] = append(out[alert.Resolved], a)
 			}
 		}
@@ -137,11 +135,11 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 	return out
 }
 
-// MarkSent notes that a sink took alerts.
+// MarkSent records that a sink accepted alerts.
 func (s *State) MarkSent(sink string, status alert.Status, alerts []alert.Alert, now time.Time) {
 	for i := range alerts {
 		j := s.find(alerts[i].ID)
-		// Another process may have changed it since; then it is notified again.
+		// Another process can have changed the alert since; then it is sent again.
 		if j >= 0 && s.Open[j].status() == status {
 			if s.Open[j].Sent == nil {
 				s.Open[j].Sent = map[string]alert.Status{}

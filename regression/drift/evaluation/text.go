@@ -27,7 +27,7 @@ type row struct {
 }
 
 // Document returns the findings in a format. It lists the services with a finding, then the top of the others with
-// the most measured time (0 = all). Lines without a significant change are left out if there are many. CSV contains
+// the most records (0 = all). Lines without a significant change are left out if there are many. CSV contains
 // all lines.
 func (f *Findings) Document(format output.Format, top int) *output.Document {
 	if format == output.CSV {
