@@ -20,24 +20,23 @@ import (
 
 const bigqueryScheme = "bigquery://"
 
-// remote is what a warehouse in BigQuery has in the place of files.
+// remote is the BigQuery counterpart of the files of a warehouse.
 type remote struct {
 	dataset  bigquery.Dataset
 	querier  *bigquery.Querier
 	from, to bigquery.Date
 	spent    *bigquery.Spent
-	twice    int64 // what was read when it was first reopened, two times
+	twice    int64 // twice the bytes billed before the first Reopen
 }
 
-// Dates of an open window: those that the type DATE can hold.
+// Dates of an open window: the limits of the type DATE.
 const (
 	firstDate = bigquery.Date("0001-01-01")
 	lastDate  = bigquery.Date("9999-12-31")
 )
 
-// ParseBigQuery reads bigquery://project/dataset, with the options billing (the
-// project that pays), max_bytes_billed, and api (the address of the REST
-// interface, for emulators).
+// ParseBigQuery parses bigquery://project/dataset with the options billing (the project that pays),
+// max_bytes_billed, and api (the address of the REST interface, for emulators).
 func ParseBigQuery(root string) (bigquery.QueryOptions, error) {
 	var o bigquery.QueryOptions
 	wrong := func(format string, args ...any) (bigquery.QueryOptions, error) {
@@ -68,8 +67,8 @@ func ParseBigQuery(root string) (bigquery.QueryOptions, error) {
 	return o, nil
 }
 
-// openBigQuery prepares questions to a dataset. They see the table as it is at the
-// time of each. Like files, whole UTC dates that the window touches are read.
+// openBigQuery prepares queries of a dataset. Each query sees the table in its state at that time. As with
+// files, queries read all UTC dates that the window touches, in full.
 func openBigQuery(ctx context.Context, root string, window Window, options []Option) (*Warehouse, error) {
 	o, err := ParseBigQuery(root)
 	if err != nil {
@@ -107,14 +106,14 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	if err != nil {
 		return nil, fmt.Errorf("open warehouse %s: %w", root, errors.Join(err, w.Close()))
 	}
-	// All rows stand for one file; BigQuery holds raw ones only.
+	// One entry stands for all rows; BigQuery contains raw rows only.
 	w.Files = []parquet.File{{Date: oldest, Rows: rows, Level: methodspan.LevelRaw}}
 	w.Snapshot = &table.Snapshot{Files: w.Files}
 	return w, nil
 }
 
-// atMostTwice bounds what is read of other windows: all of them together are not billed
-// for more than this one.
+// atMostTwice returns the option that bounds the bytes billed for this window and all reopened ones together
+// to twice the bytes billed before the first Reopen.
 func (r *remote) atMostTwice() Option {
 	if r.twice == 0 {
 		r.twice = max(1, 2*r.spent.Bytes())
@@ -124,7 +123,7 @@ func (r *remote) atMostTwice() Option {
 
 var parameter = regexp.MustCompile(`@([a-z_]+)`)
 
-// arguments are those that a statement has parameters for.
+// arguments returns the arguments for the parameters that occur in the text of a statement.
 func (r *remote) arguments(name, text string, args map[string]any, tables map[string]smallTable) map[string]any {
 	out := map[string]any{bigquery.ArgumentName: name}
 	for _, m := range parameter.FindAllStringSubmatch(text, -1) {
@@ -145,7 +144,7 @@ func (r *remote) arguments(name, text string, args map[string]any, tables map[st
 	return out
 }
 
-// records is the table as a parameter.
+// records returns the table as a query parameter.
 func (g smallTable) records() bigquery.Records {
 	r := bigquery.Records{Rows: g.rows}
 	for _, c := range g.columns {
@@ -158,9 +157,9 @@ func (g smallTable) records() bigquery.Records {
 	return r
 }
 
-// remoteUser runs a statement of the user's own, which sees the rows of the
-// window and nothing else. The service says in the dry run what kind of statement
-// it is; in parentheses only one that reads is any.
+// remoteUser runs a statement of the user. It can read the rows of the window and nothing else. The dry run of
+// the service reports the kind of the statement. The statement is put in parentheses, where only a query is
+// valid.
 func (w *Warehouse) remoteUser(ctx context.Context, text string) (*sql.Rows, error) {
 	frame, err := render("user", scope{dialect: w.dialect, Within: startsWithin(w.dialect.Param+"from_ns", w.dialect.Param+"to_ns")})
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// Collectors once stored whatever a sender said, and other programs may write files, too. So
-// numbers that cannot be true are read as not given, as methodspan.Row.Bound takes them out: they
-// would make sums overflow, or change the figures of other services.
+// Older collectors stored every number that a sender reported, and other programs can write files, too. Impossible
+// numbers are therefore read as missing, as methodspan.Row.Bound removes them. Otherwise they would make sums
+// overflow or change the figures of other services.
 
-// often are the columns that nearly every statement reads, with their limits. Row groups say
-// what is in them at least and at most; to look at each value would cost a tenth of a statement.
-// A time beyond its limits was not measured, so a column may depend on others.
+// often lists the columns that nearly every statement reads, with their limits. They are checked by the minimum and
+// maximum of their row groups, because a check of each value would cost a tenth of a statement.
+// A time beyond its limits counts as not measured, so the value of a column can depend on other columns.
 var often = []limits{
 	{"measured", 0, methodspan.MostMeasured, "0", timed}, {"cpu_measured", 0, methodspan.MostMeasured, "0", cpuTimed},
 	{"calls", 0, methodspan.MostTime, "0", nil}, {"errors", 0, methodspan.MostTime, "0", nil},
@@ -33,7 +33,7 @@ var often = []limits{
 
 var timed, cpuTimed = []string{"measured", "wall_ns"}, []string{"cpu_measured", "cpu_ns"}
 
-// seldom are those of few rows, most of which say nothing of a group.
+// seldom lists the columns that few rows have a value in. Their values are always checked one by one.
 var seldom = []limits{
 	{"rss_bytes", 0, methodspan.MostTime, "NULL", nil}, {"calls_total", 0, methodspan.MostMeasured, "NULL", nil},
 	{"wall_max_ns", 0, methodspan.MostTime, "NULL", timed}, {"cpu_max_ns", 0, methodspan.MostTime, "NULL", cpuTimed},
@@ -42,18 +42,18 @@ var seldom = []limits{
 	{"cores", 0, methodspan.MostCores, "NULL", nil}, {"host_cores", 0, methodspan.MostCores, "NULL", nil}, {"cpu_limit", 0, methodspan.MostCores, "NULL", nil},
 }
 
-// limits are those of a column, and what stands for a value beyond them, or next to a value of
-// certain others beyond theirs.
+// limits are the lower and upper limit of a column. The value otherwise replaces a value beyond them, and a value
+// in a row where one of the columns in needs is beyond its own limits.
 type limits struct {
 	column      string
 	least, most float64
 	otherwise   string
-	needs       []string // of those that are read often
+	needs       []string // columns of often
 }
 
-// holds is the condition that the column is within them. Of rows that were added up, cores are
-// those of all their processes, and a probability stands for a weight, which may be below zero. Of
-// CPU that is the product of both: where wall time is weightless, cpu_p makes up for it.
+// holds returns the condition that the column is within its limits. In rollup rows, cores are the sum over
+// all processes, and a probability stands for a weight, which can be negative. The weight of CPU is the
+// product of p and cpu_p: where wall time has no weight, cpu_p compensates for it.
 func (l limits) holds() string {
 	column, least, most := l.column, number(l.least), number(l.most)
 	switch {
@@ -68,8 +68,8 @@ func (l limits) holds() string {
 	return fmt.Sprintf("%s BETWEEN %s AND %s", column, least, most)
 }
 
-// bounded is the column with what stands for values beyond limits that are to be looked at, ""
-// if there are none.
+// bounded returns the expression that replaces values of the column beyond the limits, or "" if the statistics
+// show that there are none. Look contains the columns whose values must be checked; always checks the column anyway.
 func (l limits) bounded(always bool, look map[string]bool) string {
 	var conditions []string
 	if always {
@@ -90,7 +90,7 @@ func (l limits) bounded(always bool, look map[string]bool) string {
 	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END AS %[2]s", strings.Join(conditions, " AND "), l.column, l.otherwise)
 }
 
-// number is without an exponent where that makes it a whole one: DOUBLE compares slower.
+// number formats whole numbers without an exponent: with one they are DOUBLE, which compares more slowly.
 func number(x float64) string {
 	if x == math.Trunc(x) && x <= methodspan.MostTime {
 		return strconv.FormatInt(int64(x), 10)
@@ -98,23 +98,23 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// bounds are what rows of some files need.
+// bounds are the replacements and filters that the rows of some files need.
 type bounds struct {
 	now time.Time
-	// look are the columns read often of which a row group may have a number beyond the limits, and
-	// end_ns.
+	// look contains the columns of often that can have a value beyond the limits according to the statistics of
+	// a row group, and end_ns.
 	look map[string]bool
-	// same are text columns that all rows have the same in, or nothing: what that is. So they are
-	// not read, and nothing is compared with each row. Most warehouses are of one level, and say
-	// nothing in most columns.
+	// same contains the replacements of text columns that have the same value, or NULL, in all rows. These columns
+	// are not read, nor compared in each row. Most warehouses contain rows of one level, and most of their text
+	// columns are empty.
 	same []string
 }
 
-// until is when the last row that is read starts.
+// until returns the latest start, in ns, of a row that is read.
 func (b bounds) until() int64 { return methodspan.Until(b.now) }
 
-// within is a relation without such numbers. Filters still reach the files: what they compare
-// is as it was.
+// within returns the relation without impossible numbers. Filters are still pushed down to the files, because
+// the columns that they compare are unchanged.
 func (b bounds) within(relation string) string {
 	var replaced []string
 	if b.look["end_ns"] {
@@ -132,7 +132,8 @@ func (b bounds) within(relation string) string {
 	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(replaced, ", "), relation, b.until())
 }
 
-// boundsStatement asks the metadata of files which columns have to be looked at, and which have one value.
+// boundsStatement returns the query of the files' metadata for columns whose values must be checked, and for
+// text columns with a single value.
 func boundsStatement(paths []string, until int64) string {
 	known := []string{fmt.Sprintf("('end_ns', 0, %d)", until), "('start_ns', NULL, NULL)", "('level', NULL, NULL)"}
 	for _, l := range often {
@@ -181,9 +182,9 @@ HAVING BOOL_AND(empty)
 ORDER BY name`
 }
 
-// boundsOf looks at what row groups say of the columns that are read often. The end of a row
-// may be left out where it follows from its wall time; cpu_p is looked at where a product may be
-// beyond its limits, too. What is the same in all rows they say as well.
+// boundsOf reads the statistics of row groups for the columns of often. The end of a row can be missing where it
+// follows from the wall time. cpu_p is also checked where the product p * cpu_p can be beyond its limits.
+// The same statistics show which text columns have a single value.
 func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Time) (bounds, error) {
 	b := bounds{now: now, look: map[string]bool{}}
 	paths, err := patternsOf(files)
@@ -207,21 +208,21 @@ func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Ti
 			b.look[name] = true
 		case !value.Valid:
 			b.same = append(b.same, "CAST(NULL AS "+columns.String.DuckDB+") AS "+name)
-		case !strings.ContainsFunc(value.String, unicode.IsControl): // what statements may hold
+		case !strings.ContainsFunc(value.String, unicode.IsControl): // control characters do not belong in a statement
 			b.same = append(b.same, quoteText(value.String)+" AS "+name)
 		}
 	}
 	return b, rows.Err()
 }
 
-// Impossible is how many rows of a service have numbers that are read as not given, or start in
-// the future and are not read.
+// Impossible is the number of rows of a service that have numbers read as missing, or that start in the future
+// and are not read.
 type Impossible struct {
 	Service
 	Rows int64
 }
 
-// Impossible lists it for the services that have any. It is not known of BigQuery's table.
+// Impossible returns the services that have such rows. It returns nothing for a table in BigQuery.
 func (w *Warehouse) Impossible(ctx context.Context, window Window, f Filter) (out []Impossible, err error) {
 	if !w.InFiles() {
 		return nil, nil

@@ -8,16 +8,16 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// BigQuery ends a statement, for all services, if one number overflows. So its table is read
-// without numbers that can make others overflow, and what grows with powers of them is clamped.
-// A column is bounded by itself: the columns that a statement does not name are not billed.
-// Limits that depend on other columns are those of the statement on docs/guides/bigquery.md.
+// BigQuery aborts the whole statement, for all services, if one number overflows. Impossible numbers are
+// therefore replaced when its table is read, and values that grow with powers of numbers are clamped.
+// Each column is checked by itself, because BigQuery does not bill columns that a statement does not name.
+// For limits that depend on other columns, see the statement in docs/guides/bigquery.md.
 
-// leastCalls is less than a row with calls ever counts: 1. Fewer would be divided by.
+// leastCalls is a lower bound of calls: a row with calls counts at least 1. It keeps divisors away from 0.
 const leastCalls = 1e-9
 
-// alone is the column with what stands for values beyond limits of its own. Rows of BigQuery are
-// no sums, but may be of several calls, so cpu_p may exceed 1.
+// alone returns the expression that replaces values of the column beyond its own limits. Rows in BigQuery are
+// raw, but one can stand for several calls, so cpu_p can exceed 1.
 func (l limits) alone() string {
 	least, most := l.least, l.most
 	switch l.column {
@@ -31,8 +31,8 @@ func (l limits) alone() string {
 	return fmt.Sprintf("CASE WHEN %[1]s BETWEEN %[2]s AND %[3]s THEN %[1]s ELSE %[4]s END AS %[1]s", l.column, number(least), number(most), l.otherwise)
 }
 
-// Bounded is the rows of BigQuery's table in some partitions, without such numbers. Rows of
-// no possible time have none.
+// Bounded returns the rows of the given partitions of BigQuery's table, with impossible numbers replaced.
+// Impossible times become NULL.
 func (d dialect) Bounded(table, partitions string) string {
 	until := d.until()
 	columns := []string{
@@ -50,7 +50,7 @@ func (d dialect) Bounded(table, partitions string) string {
 	return "(SELECT * REPLACE (" + strings.Join(columns, ", ") + ") FROM " + table + " WHERE " + partitions + ")"
 }
 
-// clamps are far beyond what is possible.
+// clamps are limits far beyond possible values.
 var clamps = map[string]float64{
 	"factor":   1e30, // of a weight cell
 	"share":    1e15, // of a caller in the calls of a method
@@ -58,7 +58,7 @@ var clamps = map[string]float64{
 	"residual": 1e90, // ns of a cluster
 }
 
-// Clamp is an expression no further from zero than its clamp.
+// Clamp limits an expression to the clamp of that name in both directions. It applies to BigQuery only.
 func (d dialect) Clamp(expression, name string) string {
 	if !d.bigquery {
 		return expression

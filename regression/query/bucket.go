@@ -15,14 +15,14 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// CacheOption is the option of a bucket's address that bounds the cache, in bytes.
+// CacheOption is the option in a bucket's address that bounds the size of the cache, in bytes.
 const CacheOption = "cache_size"
 
-// IsBucket reports whether a warehouse is in an object store.
+// IsBucket reports whether a warehouse address is an object store.
 func IsBucket(root string) bool { return bucket.IsAddress(root) }
 
-// openBucket brings the files of a window to the local cache; the engine reads them
-// there and needs no network.
+// openBucket downloads the files of a window to the local cache. The engine reads them there and needs no
+// network.
 func openBucket(ctx context.Context, root string, window Window, options []Option) (*Warehouse, error) {
 	set := settingsOf(options)
 	address, size, err := splitCacheSize(root)
@@ -64,8 +64,8 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	return w, nil
 }
 
-// earlier brings the files of dates before those of the window, too. Theirs may be a newer
-// commit, with the same rows and some that came late.
+// earlier also downloads the files of dates before the window. They can belong to a newer commit, which has
+// the same rows plus late ones.
 func (w *Warehouse) earlier(ctx context.Context, from time.Time) ([]parquet.File, error) {
 	before := Window{from, w.Window.From.UTC().Truncate(24 * time.Hour)}
 	s, _, err := w.cache.Snapshot(ctx, w.bucket, bucket.Read{Date: before.touches, Tell: w.notices})
@@ -75,7 +75,7 @@ func (w *Warehouse) earlier(ctx context.Context, from time.Time) ([]parquet.File
 	return slices.Concat(s.Files, w.Files), nil
 }
 
-// splitCacheSize takes our own option out of an address.
+// splitCacheSize removes CacheOption from an address.
 func splitCacheSize(root string) (address string, size int64, err error) {
 	u, err := url.Parse(root)
 	if err != nil {
@@ -93,13 +93,13 @@ func splitCacheSize(root string) (address string, size int64, err error) {
 	return u.String(), size, nil
 }
 
-// touches reports whether a UTC date has a part in the window.
+// touches reports whether the window contains any part of a UTC date.
 func (w Window) touches(date string) bool {
 	first, last := w.dates()
 	return date >= first && (last == "" || date <= last)
 }
 
-// schemeOf is the scheme of an address, empty if it is a path.
+// schemeOf returns the scheme of an address, or "" for a path.
 func schemeOf(root string) string {
 	scheme, _, ok := strings.Cut(root, "://")
 	if !ok {

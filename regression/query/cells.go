@@ -11,14 +11,14 @@ import (
 type Process struct {
 	Side     Side
 	Instance string
-	// Start is when it began, zero where it is not known.
+	// Start is the start of the process, or zero if unknown.
 	Start       time.Time
 	First, Last time.Time // of its measurements
-	// Measured calls, and those of them whose CPU was timed.
+	// Measured is the number of measured calls, CPUMeasured the number of calls with CPU time.
 	Measured, CPUMeasured int64
 }
 
-// Records are the measured calls that tell something of a metric.
+// Records returns the number of measured calls with a value of the metric.
 func (p *Process) Records(m Metric) int64 {
 	if m == CPU {
 		return p.CPUMeasured
@@ -26,15 +26,15 @@ func (p *Process) Records(m Metric) int64 {
 	return p.Measured
 }
 
-// Member says which sums a process goes into.
+// Member assigns a process to the cells of one member number.
 type Member struct {
 	Process
 	Member int
-	// Warm is the time from which its rows count.
+	// Warm is the end of the warm-up: earlier rows do not count.
 	Warm time.Time
 }
 
-// Cell is the sums over one method, caller, member and bucket.
+// Cell contains the sums for one method, caller, member and time bucket.
 type Cell struct {
 	Full       string // class.method
 	Caller     string // empty = unknown
@@ -46,16 +46,16 @@ type Cell struct {
 	Records float64 // measured calls
 	Weight  float64 // calls they stand for
 	Sum     float64 // ns
-	Waits   float64 // how often the calls gave up the processor, of the metric CPU
-	Capped  float64 // ns, each call at most the 99.5% quantile
+	Waits   float64 // number of times the calls gave up the processor; for the metric CPU only
+	Capped  float64 // ns, each call capped at the 99.5% quantile
 	Log     float64
-	// Over is the number of records above that quantile, OverWeight the calls that they
-	// stand for; Near and Far count those above a quarter and 4 times the quantile.
+	// Over is the number of records above that quantile, OverWeight the number of calls that they
+	// stand for. Near and Far count records above a quarter and above 4 times the quantile.
 	Near, NearWeight, Over, OverWeight, Far, FarWeight float64
-	// Calls are those that all timed calls stand for, whatever was measured of them.
+	// Calls is the number of calls that all timed calls stand for, with or without a value of the metric.
 	Calls float64
-	// Calls that were timed, without and with their CPU: each is a probe that the
-	// caller paid for.
+	// TimedWall and TimedCPU are the numbers of calls timed without and with their CPU. Each of these calls
+	// added the cost of a probe to the caller.
 	TimedWall, TimedCPU float64
 }
 
@@ -79,18 +79,18 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 	return out, err
 }
 
-// Grid is how the time of a comparison is cut.
+// Grid defines the time buckets of a comparison.
 type Grid struct {
 	Begin      time.Time
 	TimeBucket time.Duration
-	// Daily puts the base's rows into the buckets of the same time of day.
+	// Daily assigns the base's rows to the buckets of the same time of day.
 	Daily bool
-	// ByAge puts rows into the buckets of the age of their process, bucket 0 being the first of
-	// its life. Members must have a Start.
+	// ByAge assigns rows to buckets by the age of their process; bucket 0 is the first of its life.
+	// Members must have a Start.
 	ByAge bool
 }
 
-// Cells measures both sides of one comparison, sorted by method.
+// Cells returns the sums of both sides of one comparison, sorted by method.
 func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compared, members []Member, grid Grid) ([]Cell, error) {
 	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	}
 	s := scope{dialect: d, metricColumns: columnsOf[metric], Of: &base.Service}
 	var out []Cell
-	var c, names Cell // what is read, and its method's
+	var c, names Cell // the scanned cell, and the names of its method
 	var method, what int64
 	columns := []any{&method, &what, &c.Caller, &c.Member, &c.TimeBucket, into(&c.Full), into(&c.Class), into(&c.Method), into(&c.Signature),
 		&c.Records, &c.Weight, &c.Sum, &c.Waits, &c.Capped, &c.Log,
@@ -139,11 +139,11 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 			return nil
 		}
 		c.Full, c.Class, c.Method = names.Full, names.Class, names.Method
-		if n := len(out); n > 0 { // cells of one caller are many, too
+		if n := len(out); n > 0 { // consecutive cells often have the same caller
 			share(&c.Caller, out[n-1].Caller)
 			share(&c.Signature, out[n-1].Signature)
 		}
-		if len(out) == cap(out) { // there may be some 100,000, which append would move a dozen times
+		if len(out) == cap(out) { // with some 100,000 cells append would copy them a dozen times
 			out = slices.Grow(out, max(1024, len(out)))
 		}
 		out = append(out, c)
@@ -153,14 +153,14 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	return out, err
 }
 
-// share makes equal strings one.
+// share makes equal strings use the same memory.
 func share(s *string, other string) {
 	if *s == other {
 		*s = other
 	}
 }
 
-// serviceArgs are the values that Only asks for; an unknown part has none.
+// serviceArgs returns the parameters that Only uses for a service; unknown parts have no parameter.
 func serviceArgs(s Service) map[string]any {
 	args := map[string]any{}
 	for column, value := range map[string]string{"service_namespace": s.Namespace, "service": s.Name, "environment": s.Environment} {

@@ -9,19 +9,19 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// Map is a value of the type MAP, in the engine's order.
+// Map is a value of the type MAP, in the order of the engine.
 type Map struct {
 	Keys, Values []any
 }
 
-// change makes of a value of one type what is handed to the user; nil leaves values as
-// they are.
+// change converts a value of the engine to the value returned to the user. A nil change keeps values
+// as they are.
 type change func(any) any
 
-// changesOf looks at the columns of a statement. A date, a time of day, an interval and
-// a UUID become the text that the engine itself prints, because their Go values do not
-// say what they are: a date is the instant at which it begins in UTC, and shown in a
-// zone west of it would be the day before. What stays a time.Time is an instant.
+// changesOf returns the conversions for the columns of a statement. A date, a time of day, an interval and
+// a UUID become the text that the engine itself prints, because their Go values are ambiguous: a date is
+// the instant at which it begins in UTC, and would appear as the day before in a zone west of UTC.
+// A value that remains a time.Time is an instant.
 func changesOf(s *duckdb.Stmt) ([]change, error) {
 	n, err := s.ColumnCount()
 	if err != nil {
@@ -29,7 +29,7 @@ func changesOf(s *duckdb.Stmt) ([]change, error) {
 	}
 	out := make([]change, n)
 	for i := range out {
-		if t, err := s.ColumnTypeInfo(i); err == nil { // else a type that the driver knows no details of
+		if t, err := s.ColumnTypeInfo(i); err == nil { // on an error the driver has no details of the type
 			out[i] = changeOf(t)
 		}
 	}
@@ -69,7 +69,7 @@ func changeOf(t duckdb.TypeInfo) change {
 	return nil
 }
 
-// changeOfRemote is for a type in BigQuery's words. Its decimals have more digits than a
+// changeOfRemote returns the conversion for a type of BigQuery. Its decimals have more digits than a
 // float64.
 func changeOfRemote(kind string) change {
 	if kind == "NUMERIC" || kind == "BIGNUMERIC" {
@@ -78,7 +78,7 @@ func changeOfRemote(kind string) change {
 	return nil
 }
 
-// to applies it; NULL stays NULL.
+// to applies the conversion to v; NULL stays NULL.
 func (c change) to(v any) any {
 	if c == nil || v == nil {
 		return v
@@ -90,7 +90,7 @@ func as(layout string) change {
 	return func(v any) any { return v.(time.Time).Format(layout) }
 }
 
-// all applies it to the elements of a list.
+// all applies the conversion to the elements of a list.
 func (c change) all(list []any) []any {
 	out := make([]any, len(list))
 	for i := range list {
@@ -144,7 +144,7 @@ func memberOf(members []duckdb.UnionMember) change {
 	}
 }
 
-// intervalText is `1 year 2 months 3 days 04:05:06.5`, as the engine prints it.
+// intervalText formats an interval as the engine does: `1 year 2 months 3 days 04:05:06.5`.
 func intervalText(i duckdb.Interval) string {
 	var parts []string
 	for _, p := range []struct {

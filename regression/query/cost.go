@@ -14,8 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Place is where a process runs, as far as prices depend on it. Empty parts are
-// unknown.
+// Place is the part of a process's location that prices depend on. Empty parts are unknown.
 type Place = pricebook.Place
 
 // Class is a class of a service.
@@ -24,64 +23,64 @@ type Class struct {
 	Class string
 }
 
-// Group is what costs are added up by. Parts that are not asked for are empty.
+// Group is a key by which costs are grouped. Parts that were not requested are empty.
 type Group struct {
 	Service
 	Version, Class, Method, Owner, GoroutineGroup string
 }
 
-// GroupColumns are the columns that costs can be added up by.
+// GroupColumns are the columns by which costs can be grouped.
 var GroupColumns = []string{"service_namespace", "service", "environment", "version", "class", "method", "owner", "goroutine_group"}
 
-// UnknownGoroutineGroup is the group of calls whose row does not say one: of calls that were
-// only counted, and of rows that were added up.
+// UnknownGoroutineGroup is the group of calls whose row has no goroutine group: calls that were only counted,
+// and calls in rollup rows.
 const UnknownGoroutineGroup = "(unknown)"
 
-// maxGoroutineGroups are kept apart, those with the most measured calls. Others are one,
-// called (other).
+// maxGoroutineGroups is the maximum number of separate groups, by measured calls. The remaining groups are
+// added up as (other).
 const maxGoroutineGroups = 100
 
-// CostAsk is what is asked of costs.
+// CostAsk contains the parameters of a query for costs.
 type CostAsk struct {
 	Window     Window
 	Filter     Filter
-	Of         *Service // the only one of the filter that is asked for, but for its instances; nil = all
+	Of         *Service // the only service to return, without its instances that measured nothing; nil = all services of Filter
 	TimeBucket time.Duration
 	Group      []string // of GroupColumns
-	// Metric is that of times; empty = CPU. Wall times have no dollars.
+	// Metric is the metric of times; empty = CPU. Wall times have no dollars.
 	Metric Metric
-	// Owners says who owns a class; nil = nobody.
+	// Owners returns the owner of a class; nil = no owners.
 	Owners func(Class) string
-	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
+	// Price returns the price that replaces the stored one; 0 = unpriced. Nil keeps the stored prices.
 	Price func(Place) float64
-	// Listed says of which places that is a public list price; nil = of none.
+	// Listed reports whether the price of a place is a public list price; nil = no place.
 	Listed func(Place) bool
 }
 
-// MethodCost is one method of one version. Times are in ns, for all calls.
+// MethodCost is the cost of one method in one version. Times are in ns, for all calls.
 type MethodCost struct {
 	Service
 	Version, Class, Method, Signature, Owner string
-	Full                                     string // class.method, as callers are called
-	GoroutineGroup                           string // of parts only
+	Full                                     string // class.method, the form of callers
+	GoroutineGroup                           string // in Parts only
 
 	Calls           float64
-	UnmeasuredCalls float64 // of these in cells where nothing was measured
+	UnmeasuredCalls float64 // calls in cells without measurements
 	Measured        int64
 	CPUMeasured     int64
 	WallN, WallX    float64 // estimates: calls, ns
-	BothX           float64 // wall time of the calls whose CPU was timed, N of them
+	BothX           float64 // wall time of the N calls with CPU time
 	Errors          float64
-	Waits           float64 // of the calls of N: how often they gave up the processor
+	Waits           float64 // how often the N calls gave up the processor
 
-	N, X           float64 // calls and time with what it calls
-	SelfX, SelfUSD float64 // dollars of what has a price
+	N, X           float64 // calls, and their time including callees
+	SelfX, SelfUSD float64 // dollars of the part with a price
 	SelfUnpricedX  float64
-	OrphanX        float64         // of X, in calls whose caller is not known and can't be inferred
+	OrphanX        float64         // part of X in calls whose caller is neither known nor inferable
 	Residuals      stats.Residuals // of the clusters of SelfX, in ns, without cubes
 }
 
-// GroupCost is what the interval of a group's self time is made of.
+// GroupCost contains the inputs of the confidence interval of a group's self time.
 type GroupCost struct {
 	Group
 	N         float64
@@ -89,31 +88,31 @@ type GroupCost struct {
 	Instances int64
 }
 
-// CostEdge is what a method of a version paid for one of its callees.
+// CostEdge is the cost of one callee to a method in one version.
 type CostEdge struct {
 	Service
-	Version, Caller, Callee string // the caller empty = not known
+	Version, Caller, Callee string // an empty caller is unknown
 	GoroutineGroup          string // empty if costs are not by group
 	Calls, N, X, USD, Waits float64
-	// TimedWall and TimedCPU are the calls that were timed, without and with their CPU.
+	// TimedWall and TimedCPU are the numbers of calls timed without and with their CPU.
 	TimedWall, TimedCPU float64
 }
 
-// Costs is the answer.
+// Costs is the result of a query for costs.
 type Costs struct {
 	Methods []MethodCost
-	Parts   []MethodCost // of methods by goroutine group, if it is a column of the groups
+	Parts   []MethodCost // methods by goroutine group, if the groups have that column
 	Groups  []GroupCost
 	Edges   []CostEdge
 }
 
-// ByGoroutineGroup reports whether methods are split by the group of their goroutine.
+// ByGoroutineGroup reports whether methods are split by goroutine group.
 func (s scope) ByGoroutineGroup() bool { return slices.Contains(s.Group, "goroutine_group") }
 
-// MaxGoroutineGroups is the number of groups that are kept apart.
+// MaxGoroutineGroups returns the maximum number of separate goroutine groups.
 func (s scope) MaxGoroutineGroups() int { return maxGoroutineGroups }
 
-// TellingCosts is the same scope with rows that are kept apart by what costs depend on.
+// TellingCosts returns the scope with rows kept separate by all columns that costs depend on.
 func (s scope) TellingCosts() scope {
 	columns := []string{"instance", "slot_ns", "caller", "signature", "usd_per_core_hour"}
 	if s.ByGoroutineGroup() {
@@ -122,7 +121,7 @@ func (s scope) TellingCosts() scope {
 	return s.Telling(columns...)
 }
 
-// Grouped is a column of a group, or NULL if it is not asked for.
+// Grouped returns a column of a group, or NULL if it was not requested.
 func (s scope) Grouped(column string) string {
 	if slices.Contains(s.Group, column) {
 		return column
@@ -145,13 +144,13 @@ func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
 	return s, nil
 }
 
-// Costs adds up what methods cost.
+// Costs returns the costs of methods, groups and edges.
 func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	s, err := w.costScope(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	if s.dialect = w.dialect; !s.ByGoroutineGroup() { // rollups do not have it
+	if s.dialect = w.dialect; !s.ByGoroutineGroup() { // rollups do not contain the goroutine group
 		if s.dialect, err = w.hourly(ctx, []Window{a.Window}, a.TimeBucket); err != nil {
 			return nil, err
 		}
@@ -190,7 +189,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	return out, err
 }
 
-// reprice makes the table of prices by place.
+// reprice fills the table of prices by place.
 func (w *Warehouse) reprice(ctx context.Context, a CostAsk) error {
 	var places []Place
 	err := w.each(ctx, "places", scope{}, nil, func(rows *sql.Rows) error {
@@ -217,7 +216,7 @@ func (w *Warehouse) reprice(ctx context.Context, a CostAsk) error {
 	return w.give(ctx, "repriced", g)
 }
 
-// own makes the table of owners by class.
+// own fills the table of owners by class.
 func (w *Warehouse) own(ctx context.Context, f Filter, owner func(Class) string) error {
 	args := filterArgs(Window{}, f)
 	delete(args, "from_ns")
@@ -241,28 +240,28 @@ func (w *Warehouse) own(ctx context.Context, f Filter, owner func(Class) string)
 	return w.give(ctx, "owned", g)
 }
 
-// Bill is what the processes of a service used and could have used.
+// Bill is the CPU time that the processes of a service used, and the CPU time that was paid for.
 type Bill struct {
 	Service
 	Observed
-	First, Last        time.Time // of all its rows in the window
-	Assumed            bool      // nothing says how some spans were sampled
-	Others             bool      // some spans are of other SDKs
+	First, Last        time.Time // over all its rows in the window
+	Assumed            bool      // the sampling of some spans is unknown
+	Others             bool      // some spans come from other SDKs
 	Intervals          int64     // process rows with CPU time; 0 = not known
-	IntervalsWithCores int64     // of these with the number of cores
-	IntervalsAlone     int64     // of these paid by process: no host is known, or not its cores
-	IntervalsNamed     int64     // of hosts that are known by name only
-	IntervalsLimited   int64     // of processes with a CPU limit
+	IntervalsWithCores int64     // intervals with a known number of cores
+	IntervalsAlone     int64     // intervals among IntervalsWithCores paid by process: the host or its number of cores is unknown
+	IntervalsNamed     int64     // intervals on hosts known by name only
+	IntervalsLimited   int64     // intervals of processes with a CPU limit
 	Instances          int64
-	ListPrice          bool    // some price is of a public list
-	CPUNS, CPUUSD      float64 // dollars of what has a price
+	ListPrice          bool    // some prices are public list prices
+	CPUNS, CPUUSD      float64 // dollars of the part with a price
 	UnpricedCPUNS      float64
-	SDKNS, SDKUSD      sql.NullFloat64 // of the CPU, the SDK's own; null = not said by all
-	PaidNS, PaidUSD    float64         // its share of cores x time of its hosts
+	SDKNS, SDKUSD      sql.NullFloat64 // the SDK's own part of the CPU time; NULL unless all processes report it
+	PaidNS, PaidUSD    float64         // the service's share of cores x time of its hosts
 	UnpricedPaidNS     float64
 }
 
-// Bills lists it for every service with rows.
+// Bills returns the bill of every service with rows.
 func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
 	s, err := w.costScope(ctx, CostAsk{Filter: a.Filter, Price: a.Price, Listed: a.Listed})
 	if err != nil {
@@ -288,17 +287,17 @@ func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
 	return out, err
 }
 
-// WallOfBoth is the wall time of the calls whose CPU was timed.
+// WallOfBoth is the wall time of the calls with CPU time.
 const WallOfBoth Metric = "both"
 
-// Spread is how often the calls of a method take about how long.
+// Spread is the distribution of the times of a method's calls.
 type Spread struct {
 	MethodName
 	Metric Metric
 	Bins   methodspan.Histogram
 }
 
-// Spreads lists it for every method, by service, class, method and metric.
+// Spreads returns the distribution of every method, by service, class, method and metric.
 func (w *Warehouse) Spreads(ctx context.Context, window Window, f Filter) ([]Spread, error) {
 	d, err := w.hourly(ctx, []Window{window})
 	if err != nil {

@@ -2,18 +2,19 @@ package query
 
 import "math"
 
-// A process may say that it measured more calls of a method than were counted. Weights share out
-// the calls that were counted (ADR 0040), so no figure rests on more records than these. Where no
-// calls are known, as their counts were lost or are in another warehouse, records stay.
+// A process can report more measured calls of a method than counted calls. Weights divide the counted
+// calls (ADR 0040), so the number of records behind a figure is capped at the number of counted calls. Records
+// remain unchanged where no calls are known, because the counts were lost or are in another warehouse.
 
 const (
-	// rounding is what sums of weights differ by from the calls that they share out.
+	// rounding is the relative error of sums of weights compared with the calls that they divide.
 	rounding = 1e-9
-	// Fewer calls are what rounding leaves of none, or weigh nothing.
+	// leastCounted is the smallest number of calls that counts. Less than that is a rounding error or has no
+	// weight.
 	leastCounted = 1e-6
 )
 
-// atMostCounted is a number of measured calls, no more than were counted.
+// atMostCounted returns the number of measured calls, capped at the counted calls.
 func atMostCounted(measured int64, calls float64) int64 {
 	if most := math.Ceil(calls * (1 - rounding)); calls > leastCounted && float64(measured) > most {
 		return int64(most)
@@ -21,7 +22,7 @@ func atMostCounted(measured int64, calls float64) int64 {
 	return measured
 }
 
-// countedShare is the part of what was measured that it comes to: 1 unless it is more than was counted.
+// countedShare returns the factor that caps measured calls at the counted calls: 1, or less if there are more.
 func countedShare(measured, calls float64) float64 {
 	if calls > leastCounted && measured > calls*(1+rounding) {
 		return calls / measured
@@ -29,8 +30,8 @@ func countedShare(measured, calls float64) float64 {
 	return 1
 }
 
-// boundRecords takes what is more than was counted off the methods, and off their parts and what their
-// callers paid for in proportion.
+// boundRecords caps the measured calls of methods at their counted calls. It reduces the calls of their parts
+// and of their callers' edges in proportion.
 func (c *Costs) boundRecords() {
 	type method struct {
 		Service
@@ -61,7 +62,7 @@ func (c *Costs) boundRecords() {
 	}
 }
 
-// boundRecords takes what is more than was counted off the cells of each method and side.
+// boundRecords caps the measured calls in the cells of each method and side at the counted calls.
 func boundRecords(cells []Cell, members []Member) {
 	head := map[int]bool{}
 	for _, m := range members {

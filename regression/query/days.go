@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// MethodDay is the sums over the measured calls of one method from one caller on
-// one UTC date.
+// MethodDay contains the sums over the measured calls of one method from one caller on one UTC date.
 type MethodDay struct {
 	Service
 	Full   string // class.method
@@ -18,12 +17,12 @@ type MethodDay struct {
 
 	Records float64 // measured calls
 	Weight  float64 // calls they stand for
-	Capped  float64 // ns, each call at most the 99.5% quantile over all dates
+	Capped  float64 // ns, each call capped at the 99.5% quantile over all dates
 	Log     float64
 }
 
-// Days hands over the days of all methods, service after service. What is handed
-// over is valid during the call only.
+// Days calls each for the days of all methods, one service after another. The MethodDay is valid during the
+// call only.
 func (w *Warehouse) Days(ctx context.Context, metric Metric, window Window, f Filter, each func(*MethodDay) error) error {
 	var d MethodDay
 	dialect, err := w.weighing(ctx)
