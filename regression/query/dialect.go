@@ -16,36 +16,35 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// dialect is what differs between the engines that the statements run on. The
-// statements themselves keep to what engines have in common.
+// dialect contains the differences between the engines that run the statements. The statements themselves use
+// the SQL that the engines have in common.
 type dialect struct {
 	Double string // the type of a float64
 	Long   string // the type of an int64
 	Text   string // the type of a string
-	Param  string // what comes before the name of a parameter
-	// Inline keeps a common table expression that is read twice from being
-	// stored in between.
+	Param  string // the prefix of a parameter's name
+	// Inline prevents the engine from materializing a common table expression that is read twice.
 	Inline string
-	// Stored is the contrary.
+	// Stored makes the engine materialize a common table expression.
 	Stored string
-	// Except is what comes before the columns that * leaves out.
+	// Except is the keyword before the columns that * leaves out.
 	Except string
-	// partitioned: what reads the table must say which dates.
+	// partitioned is set if queries of the table must name the dates.
 	partitioned bool
-	bigquery    bool // comments and quoted texts are written as there
-	// Parted: the rows are of several directories, and say which.
+	bigquery    bool // BigQuery's syntax of comments and quoted text
+	// Parted is set if the rows come from several directories; a column has the number of the directory.
 	Parted bool
-	// Finer: some rows may be finer than sums by hour.
+	// Finer is set if some rows can be finer than hourly rollups.
 	Finer bool
-	// Hourly: sums by hour are read in the place of rows, see hourly.
+	// Hourly is set if statements read hourly rollups instead of rows, see hourly.
 	Hourly bool
-	// Whole: rows of whole dates have names of their own, as method_calls is cut to the window.
+	// Whole is set if the rows of whole dates have views of their own, because method_calls is cut to the window.
 	Whole bool
 	// lateNS is the start of the newest hour of the rows in files.
 	lateNS int64
-	// Asked: processes with measurements whose counts have not arrived are in a table.
+	// Asked is set if a table lists the processes with measurements whose counts have not arrived.
 	Asked bool
-	// pendingNS is the earliest time of such measurements then, negative if there are none.
+	// pendingNS is the earliest time of such measurements if Asked is set, negative if there are none.
 	pendingNS int64
 }
 
@@ -54,7 +53,7 @@ var (
 	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true, bigquery: true, Finer: true}
 )
 
-// Given is a small table of the program's own: stored, or a parameter.
+// Given returns the name of a small table supplied by the program: a stored table or a parameter.
 func (d dialect) Given(name string) string {
 	if d.partitioned {
 		return "UNNEST(" + d.Param + name + ")"
@@ -62,7 +61,7 @@ func (d dialect) Given(name string) string {
 	return name
 }
 
-// Kind is the condition that a row is of one of these kinds.
+// Kind returns the condition that the kind of a row is one of kinds.
 func (d dialect) Kind(prefix string, kinds ...string) string {
 	quoted := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -71,7 +70,7 @@ func (d dialect) Kind(prefix string, kinds ...string) string {
 	return oneOf(prefix+"kind", quoted...)
 }
 
-// Versions is the condition that a row is of one of the versions of these parameters.
+// Versions returns the condition that the version of a row equals one of the parameters.
 func (d dialect) Versions(prefix string, parameters ...string) string {
 	marked := make([]string, len(parameters))
 	for i, p := range parameters {
@@ -80,19 +79,19 @@ func (d dialect) Versions(prefix string, parameters ...string) string {
 	return oneOf(prefix+"version", marked...)
 }
 
-// oneOf is the condition that a column has one of the values. Engines look at each row for
-// IN, and at each entry of a dictionary for CASE. By IN and = they skip row groups, which is
-// better for statements that want few rows.
+// oneOf returns the condition that a column has one of the values. Engines evaluate IN for each row, but CASE for
+// each entry of a dictionary. With IN and = they skip row groups, which is better for statements that need few
+// rows.
 func oneOf(column string, values ...string) string {
 	return "CASE " + column + " WHEN " + strings.Join(values, " THEN TRUE WHEN ") + " THEN TRUE ELSE FALSE END"
 }
 
-// Raw is the condition that a row is not a sum, said in the same way.
+// Raw returns the condition that a row is not a rollup, in the form of oneOf.
 func (d dialect) Raw(prefix string) string {
 	return "CASE " + prefix + "level WHEN 'raw' THEN TRUE ELSE FALSE END"
 }
 
-// Calls is what statements read that form no weights.
+// Calls returns the relation for statements that compute no weights.
 func (d dialect) Calls() string {
 	if d.partitioned {
 		return d.Bounded("method_calls", "event_date BETWEEN @from_date AND @to_date")
@@ -100,7 +99,7 @@ func (d dialect) Calls() string {
 	return "method_calls"
 }
 
-// Rows is what statements read that form weights.
+// Rows returns the relation for statements that compute weights.
 func (d dialect) Rows() string {
 	switch {
 	case d.Hourly && d.Parted:
@@ -117,15 +116,15 @@ func (d dialect) Rows() string {
 	return d.Calls()
 }
 
-// until is the time in ns at which the last row that is read starts or ends.
+// until returns the latest time, in ns, at which a row that is read starts or ends.
 func (d dialect) until() string {
 	return fmt.Sprintf("(UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 + %d)", methodspan.Ahead)
 }
 
-// pendingFor is how long counts may be on their way. An interval of counts is a minute at most.
+// pendingFor is the maximum delay of counts. An interval of counts is at most one minute.
 const pendingFor = time.Hour
 
-// Minute numbers the minutes of an hour.
+// Minute returns the number of a time's minute in its hour.
 func (d dialect) Minute(column string) string {
 	if d.partitioned {
 		return "DIV(MOD(" + column + ", 3600000000000), 60000000000)"
@@ -133,7 +132,7 @@ func (d dialect) Minute(column string) string {
 	return "MOD(" + column + ", 3600000000000) // 60000000000"
 }
 
-// Late is the time in ns before which no measurement waits for its counts.
+// Late returns the time in ns before which the counts of all measurements have arrived, or are lost.
 func (d dialect) Late() string {
 	if d.partitioned {
 		return fmt.Sprintf("(UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - %d)", pendingFor)
@@ -141,10 +140,10 @@ func (d dialect) Late() string {
 	return strconv.FormatInt(d.lateNS, 10)
 }
 
-// NonePending reports whether it is known that the counts of all measurements have arrived.
+// NonePending reports whether the counts of all measurements are known to have arrived.
 func (d dialect) NonePending() bool { return d.Asked && d.pendingNS < 0 }
 
-// PendingFrom is the time in ns before which no measurement of any process waits for its counts.
+// PendingFrom returns the time in ns before which no measurement of any process waits for its counts.
 func (d dialect) PendingFrom() string {
 	if d.Asked {
 		return strconv.FormatInt(d.pendingNS, 10)
@@ -152,7 +151,7 @@ func (d dialect) PendingFrom() string {
 	return d.Late()
 }
 
-// Part numbers the directory of a row, from 1.
+// Part returns the number of a row's directory, from 1.
 func (d dialect) Part(prefix string) string {
 	if d.Parted {
 		return prefix + "part"
@@ -160,7 +159,7 @@ func (d dialect) Part(prefix string) string {
 	return "1"
 }
 
-// Unnest is the elements of a list as rows, under a name.
+// Unnest returns the elements of a list as rows with the given name.
 func (d dialect) Unnest(list, name string) string {
 	if d.partitioned {
 		return "UNNEST(" + list + ") AS " + name
@@ -168,8 +167,8 @@ func (d dialect) Unnest(list, name string) string {
 	return "UNNEST(" + list + ") AS u(" + name + ")"
 }
 
-// SumOf is the sum of an expression over the elements of a list of a row, NULL for
-// an empty one. DuckDB would make a join of a subquery.
+// SumOf returns the sum of an expression over the elements of a list in a row, NULL for an empty list. DuckDB would
+// turn a subquery into a join.
 func (d dialect) SumOf(list, name, expression string) string {
 	if d.partitioned {
 		return "(SELECT SUM(" + expression + ") FROM UNNEST(" + list + ") AS " + name + ")"
@@ -177,29 +176,27 @@ func (d dialect) SumOf(list, name, expression string) string {
 	return "LIST_SUM(LIST_TRANSFORM(" + list + ", LAMBDA " + name + " : " + expression + "))"
 }
 
-// Above is the number of calls of a row s that took more than a factor times the cap p.
+// Above returns the number of calls of a row s that took longer than factor times the cap p.
 func (d dialect) Above(factor string) string {
 	bins := d.SumOf("s.bins", "h", "CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > "+factor+" * p.cap THEN h.n ELSE 0 END")
 	return "CASE WHEN s.n = 1 THEN CASE WHEN s.x > " + factor + " * p.cap THEN 1 ELSE 0 END ELSE COALESCE(" + bins + ", 0) END"
 }
 
-// CallsOf is the number of calls that some of a cell's records stand for. Those of the tail have weights
-// of their own. Others were drawn whatever they took, so each stands for as many as the mean of these: which of
-// several sampling rates some have is chance.
+// CallsOf returns the number of calls that the given records of a cell stand for. Records of the tail sample have
+// their own weights. The other records were sampled independently of their duration, so each of them stands for
+// their mean weight: which of several sampling rates applied to a record is chance.
 func (d dialect) CallsOf(number string) string {
 	rest := "CASE WHEN tail = 0 AND weight IS NOT NULL THEN CAST(%s AS " + d.Double + ") END"
 	return "COALESCE(SUM(CASE WHEN tail = 1 THEN weight * " + number + " END), 0) + COALESCE(SUM(" + fmt.Sprintf(rest, number) +
 		") * (SUM(CASE WHEN tail = 0 THEN weight * n END) / NULLIF(SUM(" + fmt.Sprintf(rest, "n") + "), 0)), 0)"
 }
 
-// Total is the sum of whole numbers, exact up to 2^53. That of INT64 ends with an error where
-// it does not fit.
+// Total returns the sum of whole numbers, exact up to 2^53. A sum of INT64 would fail on overflow.
 func (d dialect) Total(numbers string) string {
 	return "CAST(LEAST(SUM(CAST(" + numbers + " AS " + d.Double + ")), 9e18) AS " + d.Long + ")"
 }
 
-// equal compares two columns, unknown being equal to unknown. BigQuery joins by
-// equality only.
+// equal compares two columns; two unknown values are equal. BigQuery joins by equality only.
 func (d dialect) equal(a, b, column string) string {
 	if !d.partitioned {
 		return fmt.Sprintf("%s.%s IS NOT DISTINCT FROM %s.%s", a, column, b, column)
@@ -211,21 +208,20 @@ func (d dialect) equal(a, b, column string) string {
 	return fmt.Sprintf("COALESCE(%s.%s, %s) = COALESCE(%s.%s, %s)", a, column, unknown, b, column, unknown)
 }
 
-// metric is what a statement measures: its columns in method_calls and
-// method_cost.
+// metricColumns are the columns of a metric in method_calls and method_cost.
 type metricColumns struct {
 	Value     string // ns
 	Measured  string
 	Weight    string
 	Cell      string
 	Histogram string
-	// What it was measured with, of rows c.
+	// Probability is the sampling probability of a measurement, for rows c.
 	Probability string
-	// How often its calls gave up the processor, of which no wall time is more.
+	// Waits is how often the calls gave up the processor. Wall time already includes waits, so it is 0 there.
 	Waits string
-	// Of sums over probabilities:
-	Sum    string // of what was measured
-	Factor string // that makes an estimate of it
+	// For sums over probabilities:
+	Sum    string // column with the sum of the measurements
+	Factor string // column with the factor from the sum to the estimate
 }
 
 var columnsOf = map[Metric]metricColumns{
@@ -233,46 +229,46 @@ var columnsOf = map[Metric]metricColumns{
 	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall", Histogram: "wall_hist", Probability: "c.p", Waits: "0", Sum: "wall_n", Factor: "wall_factor"},
 }
 
-// scope is what a template sees.
+// scope contains the data of a template.
 type scope struct {
 	dialect
 	metricColumns
 	Source  string // the relation that method_cost reads
-	Weights string // the schema of the weights, if these are tables
-	Sides   bool   // whether rows are distinguished by side of a comparison
-	WarmUp  bool   // whether rows of processes that have just started are left out
+	Weights string // the schema of the weights, if they are stored as tables
+	Sides   bool   // whether rows are separated by side of a comparison
+	WarmUp  bool   // whether rows of recently started processes are left out
 	Filter  Filter
 	// NoFrameworks leaves out the methods of methodspan.FrameworkScopes.
 	NoFrameworks bool
-	Of           *Service // the one whose rows alone are read, and not kept apart by its names
-	Told         []string // columns that statements of sums tell rows apart by
-	Summed       bool     // rows are added up before they are weighed
-	Every        bool     // pending rows are kept, without a weight
-	Timed        bool     // only rows with weights are of interest
-	Errors       bool     // sums are of wall time and errors, too
+	Of           *Service // the only service to read; its names are then no grouping columns
+	Told         []string // columns by which statements of sums separate rows
+	Summed       bool     // rows are added up before they get weights
+	Every        bool     // pending rows remain, without a weight
+	Timed        bool     // only rows with weights are needed
+	Errors       bool     // sums include wall time and errors
 	Once         bool     // a row that is stored several times is read once
 
-	Within string // the condition that cuts weighted rows to a window, or nothing
+	Within string // the condition that cuts weighted rows to a window, or ""
 
-	// Of statements about costs.
+	// For statements about costs.
 	Group           []string // columns of groups
 	Repriced, Owned bool     // whether the tables of these names are joined
 }
 
-// From is the same scope with another source.
+// From returns the scope with another source.
 func (s scope) From(source string) scope {
 	s.Source = source
 	return s
 }
 
-// EveryRow is the same scope for a relation that keeps pending rows, without a weight.
+// EveryRow returns the scope for a relation that keeps pending rows, without a weight.
 func (s scope) EveryRow() scope {
 	s.Every = true
 	return s
 }
 
-// Sent is what shows which counts have arrived: all rows of processes, whatever the
-// source leaves out.
+// Sent returns the relation that shows which counts have arrived: all rows of processes, including those that
+// Source leaves out.
 func (s scope) Sent() string {
 	if s.Every {
 		return s.Source
@@ -280,30 +276,30 @@ func (s scope) Sent() string {
 	return s.Rows()
 }
 
-// sumsFrom is the shortest bucket for which rows are added up before they are weighed. There
-// are nearly as many sums of shorter ones as rows, and sums are wider.
+// sumsFrom is the shortest time bucket for which rows are added up before they get weights. With shorter ones there
+// are nearly as many sums as rows, and sums have more columns.
 var sumsFrom = time.Hour
 
-// Telling is the same scope with rows that are distinguished by these columns.
+// Telling returns the scope with rows separated by these columns.
 func (s scope) Telling(columns ...string) scope {
 	s.Told = columns
 	return s
 }
 
-// ByHour reports whether what is weighed are sums by hour. Of rows, hours that are dense are
-// distinguished by minute.
+// ByHour reports whether weights are computed for hourly sums only. Where finer rows are read, dense hours are
+// separated by minute.
 func (s scope) ByHour() bool { return s.Summed && !s.Finer }
 
-// OnlyTimed is the same scope for a statement that leaves out rows without weights.
+// OnlyTimed returns the scope for a statement that leaves out rows without weights.
 func (s scope) OnlyTimed() scope {
 	s.Timed = true
 	return s
 }
 
-// Tells reports whether rows are distinguished by this column.
+// Tells reports whether rows are separated by this column.
 func (s scope) Tells(column string) bool { return slices.Contains(s.Told, column) }
 
-// Apart lists what sums of a method's rows are distinguished by, but for the time.
+// Apart returns the columns by which sums of a method's rows are separated, except the time.
 func (s scope) Apart() string {
 	columns := []string{"stratum", "timed"}
 	if s.Summed {
@@ -315,9 +311,8 @@ func (s scope) Apart() string {
 	return strings.Join(columns, ", ")
 }
 
-// Tallied lists what counts are kept apart by: nothing that only measurements have, and
-// nothing if these alone are of interest. The costs of one service say nothing of instances
-// that measured nothing.
+// Tallied returns the columns by which counts are separated. It omits columns that only measurements have, and
+// all columns of Told if only measurements are needed. The costs of one service omit instances without measurements.
 func (s scope) Tallied() []string {
 	var columns []string
 	for _, c := range s.Told {
@@ -331,10 +326,10 @@ func (s scope) Tallied() []string {
 	return columns
 }
 
-// ofMeasurements are columns whose value does not matter where nothing was measured.
+// ofMeasurements are columns whose value is irrelevant in rows without measurements.
 var ofMeasurements = []string{"caller", "usd_per_core_hour"}
 
-// TalliedPieces are those of them that pieces are kept apart by.
+// TalliedPieces returns the columns of Tallied by which pieces are separated.
 func (s scope) TalliedPieces() []string {
 	if s.Summed {
 		return s.Tallied()
@@ -342,7 +337,7 @@ func (s scope) TalliedPieces() []string {
 	return slices.DeleteFunc(s.Tallied(), func(c string) bool { return c != "part" })
 }
 
-// AsPieces gives counts the columns that pieces are kept apart by.
+// AsPieces returns the columns that give counts the form of pieces.
 func (s scope) AsPieces() string {
 	columns := "CAST(NULL AS " + s.Text + ") AS stratum, 0 AS timed"
 	if s.Summed {
@@ -354,7 +349,7 @@ func (s scope) AsPieces() string {
 	return columns
 }
 
-// AsTold gives counts the columns that rows are kept apart by, each behind a comma.
+// AsTold returns the columns that separate rows, for counts; each follows a comma.
 func (s scope) AsTold(prefix string) string {
 	var b strings.Builder
 	for _, c := range s.Told {
@@ -372,9 +367,8 @@ func (s scope) AsTold(prefix string) string {
 	return b.String()
 }
 
-// Only is the condition that the filter makes, to be put behind others. It leaves
-// out what does not filter: an engine skips row groups by `column = parameter`,
-// and by nothing with an OR in it.
+// Only returns the condition of the filter, to follow other conditions. It omits columns that are not
+// filtered: an engine skips row groups by `column = parameter`, but not by a condition with OR.
 func (s scope) Only(prefix string) string {
 	condition := s.OnlyOf(prefix)
 	if s.Filter.Namespace != "" {
@@ -394,7 +388,7 @@ func (s scope) Only(prefix string) string {
 	return condition
 }
 
-// OnlyOf is the part of it that Of makes.
+// OnlyOf returns the part of the condition that comes from Of.
 func (s scope) OnlyOf(prefix string) string {
 	if s.Of == nil {
 		return ""
@@ -402,7 +396,7 @@ func (s scope) OnlyOf(prefix string) string {
 	return s.is(prefix, "service_namespace", s.Of.Namespace) + s.is(prefix, "service", s.Of.Name) + s.is(prefix, "environment", s.Of.Environment)
 }
 
-// is is the condition that a column has the value of its parameter, or none.
+// is returns the condition that a column equals its parameter, or is unknown if value is empty.
 func (s scope) is(prefix, column, value string) string {
 	switch {
 	case value != "":
@@ -413,13 +407,13 @@ func (s scope) is(prefix, column, value string) string {
 	return fmt.Sprintf(" AND %s%s IS NULL", prefix, column)
 }
 
-// OfAll is the same scope for rows of all services.
+// OfAll returns the scope for rows of all services.
 func (s scope) OfAll() scope {
 	s.Filter = Filter{}
 	return s
 }
 
-// apart are the columns that tell rows of versions apart, and those given.
+// apart returns the columns that separate the rows of versions, followed by the given columns.
 func (s scope) apart(columns ...string) []string {
 	if s.Of != nil {
 		return append([]string{"version"}, columns...)
@@ -427,16 +421,16 @@ func (s scope) apart(columns ...string) []string {
 	return append([]string{"service_namespace", "service", "environment", "version"}, columns...)
 }
 
-// Version lists the columns that name a version, each behind a prefix.
+// Version returns the columns that name a version, each with a prefix.
 func (s scope) Version(prefix string) string { return prefixed(prefix, s.apart()...) }
 
-// Key lists the columns of a weight cell's key.
+// Key returns the columns of a weight cell's key.
 func (s scope) Key(prefix string) string { return prefixed(prefix, s.apart("class", "method")...) }
 
-// SameKey compares them.
+// SameKey compares the columns of Key in two relations.
 func (s scope) SameKey(a, b string) string { return s.Same(a, b, s.apart("class", "method")...) }
 
-// ServiceOfKeys lists the columns that name a service, of keys.
+// ServiceOfKeys returns the columns that name the service of a relation of keys.
 func (s scope) ServiceOfKeys() string {
 	if s.Of == nil {
 		return s.Service("")
@@ -450,20 +444,20 @@ func (s scope) ServiceOfKeys() string {
 	return one("service_namespace", s.Of.Namespace) + ", " + one("service", s.Of.Name) + ", " + one("environment", s.Of.Environment)
 }
 
-// Process lists the columns that name a process.
+// Process returns the columns that name a process.
 func (s scope) Process(prefix string) string {
 	return prefixed(prefix, s.apart("instance", "process_start_ns")...)
 }
 
-// SameInstance compares them but for the start.
+// SameInstance compares the columns of Process except the start.
 func (s scope) SameInstance(a, b string) string { return s.Same(a, b, s.apart("instance")...) }
 
-// Service lists the columns that name a service.
+// Service returns the columns that name a service.
 func (s scope) Service(prefix string) string {
 	return prefixed(prefix, "service_namespace", "service", "environment")
 }
 
-// Same compares columns of two relations, unknown being equal to unknown.
+// Same compares columns of two relations; two unknown values are equal.
 func (s scope) Same(a, b string, columns ...string) string {
 	parts := make([]string, len(columns))
 	for i, c := range columns {
@@ -478,7 +472,7 @@ func prefixed(prefix string, columns ...string) string {
 
 var templates = template.Must(template.Must(template.New("").ParseFS(files, "sql/*.sql")).Parse(weights.SQL))
 
-// render writes one statement.
+// render returns the text of one statement.
 func render(name string, s scope) (string, error) {
 	var b strings.Builder
 	if err := templates.ExecuteTemplate(&b, name, s); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Whole widens a window that cuts rows which are sums of an hour or a minute, to whole
-// ones, and tells their level; empty if it cuts none.
+// Whole widens a window that cuts through hourly or minute rollup rows to whole hours or minutes. It also returns
+// the level of these rows, or "" if the window cuts none.
 func (w *Warehouse) Whole(window Window) (whole Window, level string) {
 	from, fromLevel := w.cut(window.From)
 	to, toLevel := w.cut(window.To)
@@ -25,8 +25,8 @@ func (w *Warehouse) Whole(window Window) (whole Window, level string) {
 
 var units = map[string]time.Duration{methodspan.LevelHour: time.Hour, methodspan.LevelMinute: time.Minute}
 
-// cut is the start of the longest unit around a moment that rows may be sums of, and
-// their level; empty if there is none, or the moment is the start of it.
+// cut returns the start and level of the longest rollup unit that the moment at cuts. The level is empty if there
+// are no such rows, or at is the start of the unit.
 func (w *Warehouse) cut(at time.Time) (start time.Time, level string) {
 	if at.IsZero() {
 		return at, ""

@@ -13,16 +13,16 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Freshness is how long rows take from their end until they are stored.
+// Freshness is the delay from the end of rows until they are stored.
 type Freshness struct {
-	// P99 is the time that 99% of the rows stay below, if it is known.
+	// P99 is the delay of 99% of the rows at most, if known.
 	P99   time.Duration
 	Known bool
-	// Note says what it was found from, or why it is not known; empty for files.
+	// Note contains the source of P99, or the reason why it is unknown; empty for files.
 	Note string
 }
 
-// Freshness is that of the slowest root, see FreshnessByRoot.
+// Freshness returns the freshness of the slowest root, see FreshnessByRoot.
 func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Freshness, error) {
 	all, err := w.FreshnessByRoot(ctx, window, f)
 	if err != nil {
@@ -31,8 +31,7 @@ func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Fre
 	return Slowest(all), nil
 }
 
-// Slowest returns the freshness of the root that takes longest; one that is not known
-// only if none is.
+// Slowest returns the freshness of the root with the longest delay. The result is unknown only if all are.
 func Slowest(all []Freshness) (slowest Freshness) {
 	for i, f := range all {
 		if i == 0 || f.Known && (!slowest.Known || f.P99 > slowest.P99) {
@@ -42,9 +41,9 @@ func Slowest(all []Freshness) (slowest Freshness) {
 	return slowest
 }
 
-// FreshnessByRoot compares the end of rows with the commit of their file, by the time in the
-// manifest, for each of the Roots. It is not known where no file is still as it was written:
-// compacted files are newer than their rows. In BigQuery the load jobs say it.
+// FreshnessByRoot compares the end of rows with the commit time of their file in the manifest, for each of the
+// Roots. It is unknown where no file remains as it was first written, because compacted files are newer than their
+// rows. In BigQuery the source is the load jobs.
 func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter) ([]Freshness, error) {
 	if w.remote != nil {
 		fresh, err := w.remote.freshness(ctx, window, f, time.Now())
@@ -82,15 +81,15 @@ func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter
 }
 
 const (
-	// jobsOf is how far back load jobs are looked for where no time is given.
+	// jobsOf is the period of load jobs that are read if the window has no start.
 	jobsOf = 24 * time.Hour
-	// loadedWithin is how long after a time its rows are loaded.
+	// loadedWithin is the maximum assumed delay between rows and their load job.
 	loadedWithin = time.Hour
 )
 
-// freshness asks the load jobs. Each says of itself since when all but one in 200 of
-// its rows had ended; of the jobs those with one in 200 of all rows are left out. So
-// 99% of the rows were stored within the time that is said, or sooner.
+// freshness computes the freshness from load jobs. Each job records the time by which all but one in 200 of its
+// rows had ended. The slowest jobs, with one in 200 of all rows, are left out. So 99% of the rows were stored
+// within the returned delay or sooner.
 func (r *remote) freshness(ctx context.Context, window Window, f Filter, now time.Time) (Freshness, error) {
 	if f != (Filter{}) {
 		return Freshness{Note: "load jobs hold rows of all services and environments: ask without --service, --namespace and --environment"}, nil
@@ -99,7 +98,7 @@ func (r *remote) freshness(ctx context.Context, window Window, f Filter, now tim
 	if from.IsZero() {
 		from = now.Add(-jobsOf)
 	}
-	if epoch := time.Unix(0, 0); from.Before(epoch) { // the service takes no earlier one
+	if epoch := time.Unix(0, 0); from.Before(epoch) { // the service rejects earlier times
 		from = epoch
 	}
 	if !to.IsZero() {
@@ -133,7 +132,7 @@ func (r *remote) freshness(ctx context.Context, window Window, f Filter, now tim
 	return fresh, nil
 }
 
-// unlisted says why jobs can't be listed.
+// unlisted returns the reason why jobs can't be listed.
 func unlisted(err error) string {
 	var failure *bigquery.Failure
 	if errors.As(err, &failure) && failure.Status == 403 {
@@ -150,7 +149,7 @@ func latency(runs []bigquery.LoadRun) Freshness {
 	for _, r := range runs {
 		all += r.Rows
 	}
-	const leftOut = 200 // one row in as many
+	const leftOut = 200 // one row in 200
 	for _, r := range runs {
 		if sum += r.Rows; sum >= all-all/leftOut {
 			return Freshness{P99: took(r), Known: true}

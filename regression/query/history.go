@@ -14,7 +14,7 @@ type MethodName struct {
 	Method string `json:"method"`
 }
 
-// Point is one method of one version in one stretch of time.
+// Point contains the figures of one method in one version and one time bucket.
 type Point struct {
 	MethodName
 	Version string
@@ -23,7 +23,7 @@ type Point struct {
 	Sums    // Records, Clusters, N, X, NN, NX and XX
 }
 
-// Share is the part of a method's calls whose time lies in one bin.
+// Share is the number of a method's calls whose duration is in one bin.
 type Share struct {
 	MethodName
 	Version string
@@ -31,11 +31,10 @@ type Share struct {
 	N       float64 // calls, estimated
 }
 
-// BinStart is the time in ns at which a bin of a Share begins: a quarter of an
-// octave each.
+// BinStart returns the shortest duration of a Share's bin in ns. A bin is a quarter of an octave wide.
 func BinStart(bin int64) float64 { return math.Exp2(float64(bin) / 4) }
 
-// History returns how the chosen methods went over time, in buckets.
+// History returns the figures of the chosen methods over time, by time bucket.
 func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, chosen []MethodName) ([]Point, error) {
 	if err := w.choose(ctx, chosen); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, ch
 	return out, err
 }
 
-// Distribution returns how long single calls of the chosen methods take.
+// Distribution returns the distribution of the durations of single calls of the chosen methods.
 func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName) ([]Share, error) {
 	if err := w.choose(ctx, chosen); err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName
 	return out, err
 }
 
-// choose makes the table that the statements read the methods from.
+// choose fills the table of the methods that statements read.
 func (w *Warehouse) choose(ctx context.Context, chosen []MethodName) error {
 	g := smallTable{columns: texts("service_namespace", "service", "environment", "class", "method")}
 	for _, c := range chosen {

@@ -11,11 +11,11 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// hourly has statements read sums by hour in the place of rows, for dates whose sums
-// maintenance keeps next to them: they are a small part of the rows and say the same about
-// whole hours. A statement may if its buckets are of whole hours. Dates with an hour that
-// one of its windows or that of the warehouse cuts are read row by row, and so is what came
-// after the sums were made.
+// hourly returns the dialect in which statements read hourly rollups instead of rows. It uses the rollups that
+// maintenance keeps next to the rows of a date: they are a small part of the rows' size and have the same
+// contents for whole hours. It applies if all time buckets are whole hours. Dates with an hour that one of the
+// windows, or the window of the warehouse, cuts through are read row by row. So are rows that arrived after the
+// rollup was made.
 func (w *Warehouse) hourly(ctx context.Context, windows []Window, timeBuckets ...time.Duration) (dialect, error) {
 	d, err := w.weighing(ctx)
 	if err != nil || slices.ContainsFunc(timeBuckets, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
@@ -53,7 +53,7 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, timeBuckets ..
 	return d, nil
 }
 
-// defineHours defines the views of rows and of sums in their place.
+// defineHours defines the views of rollups and of the rows that have no rollup.
 func (w *Warehouse) defineHours(ctx context.Context, files []parquet.File) error {
 	w.hours = nil
 	bounds, err := boundsOf(ctx, w.db, files, w.bounds.now)
@@ -73,7 +73,7 @@ func (w *Warehouse) defineHours(ctx context.Context, files []parquet.File) error
 	return nil
 }
 
-// cuts reports whether the window ends within an hour of a UTC date.
+// cuts reports whether the window starts or ends within an hour of a UTC date.
 func (w Window) cuts(date string) bool {
 	for _, end := range []time.Time{w.From, w.To} {
 		if !end.IsZero() && dateOf(end) == date && nanos(end)%int64(time.Hour) != 0 {
@@ -87,13 +87,13 @@ func hasFiner(files []parquet.File) bool {
 	return slices.ContainsFunc(files, func(f parquet.File) bool { return f.Level != methodspan.LevelHour })
 }
 
-// sumsOf selects by whole UTC dates.
+// sumsOf selects rollups by whole UTC dates.
 func sumsOf(s *table.Snapshot, window Window) []table.Sums {
 	return slices.DeleteFunc(slices.Clone(s.Sums), func(sums table.Sums) bool { return !window.touches(sums.Date) })
 }
 
-// bring has sums where they can be read and lists them. Rows say all that they say, so those
-// that are gone or damaged are left out from then on.
+// bring makes rollups available locally and returns those that can be read. Rows contain the same data, so
+// missing or damaged rollups are left out from then on.
 func (w *Warehouse) bring(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
 	if w.cache != nil {
 		here, err = w.cache.Bring(ctx, sums, w.notices)
