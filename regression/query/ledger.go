@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Account is what one process of ours emitted and what is stored of it.
+// Account contains the emitted and the stored calls of one process that uses our SDK.
 type Account struct {
 	Service
 	Version      string
@@ -19,19 +19,17 @@ type Account struct {
 
 	First, Last time.Time
 	Beats       int64         // process rows
-	Interval    time.Duration // the longest between two of them
-	// FirstTotal and LastTotal are what the first and the last of them say of
-	// emitted calls.
+	Interval    time.Duration // the longest interval between two process rows
+	// FirstTotal and LastTotal are the emitted calls in the first and the last process row.
 	FirstTotal, LastTotal int64
 	Counted               float64 // calls in counts rows
-	CountedLater          float64 // of these after the first process row
-	CountedAfter          float64 // of these after the last one
+	CountedLater          float64 // part of Counted after the first process row
+	CountedAfter          float64 // part of Counted after the last process row
 	Final                 bool
 	Stats                 map[string]float64 // the SDK's own counters, as of the last process row
 }
 
-// RolledUpTo is the last date that holds sums of rows, which do not tell processes
-// apart; empty if there is none.
+// RolledUpTo returns the last date with rollup rows, which do not separate processes, or "" if there is none.
 func (w *Warehouse) RolledUpTo() string {
 	for i := len(w.Files) - 1; i >= 0; i-- {
 		if w.Files[i].Level != methodspan.LevelRaw {
@@ -41,8 +39,7 @@ func (w *Warehouse) RolledUpTo() string {
 	return ""
 }
 
-// RawFrom is the first date from which on all dates hold raw rows only. False if there
-// is none.
+// RawFrom returns the first date from which all dates contain raw rows only. It returns false if there is none.
 func (w *Warehouse) RawFrom() (date string, ok bool) {
 	rolled := w.RolledUpTo()
 	for _, f := range w.Files {
@@ -53,8 +50,7 @@ func (w *Warehouse) RawFrom() (date string, ok bool) {
 	return "", false
 }
 
-// processArgs are the parameters of statements about processes. False if all dates are
-// rolled up.
+// processArgs returns the parameters of statements about processes. It returns false if all dates are rolled up.
 func (w *Warehouse) processArgs(window Window, f Filter) (args map[string]any, ok bool, err error) {
 	from, ok := w.RawFrom()
 	if !ok {
@@ -72,16 +68,16 @@ func (w *Warehouse) processArgs(window Window, f Filter) (args map[string]any, o
 	return args, true, nil
 }
 
-// ProcessStats is the SDK's own counters of one process, as of its last process row, or, of a
-// group of instances whose rows were rolled up, what their probes cost.
+// ProcessStats contains the SDK's own counters of one process, from its last process row. For a group of instances
+// whose rows were rolled up, it contains the cost of their probes.
 type ProcessStats struct {
 	Service
 	Version string
 	Stats   map[string]float64
 }
 
-// ProcessStats lists them for the processes and groups that ran in the window. It
-// reads no other rows.
+// ProcessStats returns the counters of the processes and groups that ran in the window. It reads no other
+// rows.
 func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) ([]ProcessStats, error) {
 	var out []ProcessStats
 	list := func(statement string, args map[string]any) error {
@@ -106,9 +102,8 @@ func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) (
 	return out, err
 }
 
-// Accounts lists the processes that have a row in the window. Their rows are
-// added up over all files opened: whole dates, of which only those from RawFrom on
-// are looked at. With once, rows that are stored several times are counted once.
+// Accounts returns the processes that have a row in the window. It adds up their rows over all opened files,
+// that is whole dates, from RawFrom on. If once is set, rows that are stored several times count once.
 func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter, once bool) ([]Account, error) {
 	args, ok, err := w.processArgs(window, f)
 	if !ok {
@@ -136,14 +131,14 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter, once 
 	return out, err
 }
 
-// Excess is how many measurements of a service are more than the calls that their processes counted.
+// Excess is the number of measurements of a service in excess of the calls that its processes counted.
 type Excess struct {
 	Service
 	Measured float64
 }
 
-// MeasuredAboveCounted lists it for the services that have any. Measurements whose counts are yet to
-// come have none. With once, rows that are stored several times are counted once.
+// MeasuredAboveCounted returns the services with such an excess. Measurements whose counts have not arrived yet
+// are not included. If once is set, rows that are stored several times count once.
 func (w *Warehouse) MeasuredAboveCounted(ctx context.Context, window Window, f Filter, once bool) ([]Excess, error) {
 	args, ok, err := w.processArgs(window, f)
 	if !ok {
@@ -159,16 +154,16 @@ func (w *Warehouse) MeasuredAboveCounted(ctx context.Context, window Window, f F
 	return out, err
 }
 
-// Batch is what is stored of one request of a process.
+// Batch contains the stored totals of one request of a process.
 type Batch struct {
 	ID      string
-	HasBeat bool    // whether it has a process row
-	Total   int64   // what that says of emitted calls
-	Calls   float64 // in its counts rows
+	HasBeat bool    // whether it contains a process row
+	Total   int64   // emitted calls according to that row
+	Calls   float64 // calls in its counts rows
 }
 
-// Batches hands the batches of each process to read, all of a process at once, with its
-// place in accounts. Those of rows without an id are one batch without an id.
+// Batches calls read once per process with all its batches and its index in accounts. All rows without a batch
+// id form one batch without an id.
 func (w *Warehouse) Batches(ctx context.Context, window Window, f Filter, accounts []Account, once bool, read func(place int, batches []Batch)) error {
 	args, ok, err := w.processArgs(window, f)
 	if !ok || len(accounts) == 0 {
@@ -207,8 +202,8 @@ func (w *Warehouse) Batches(ctx context.Context, window Window, f Filter, accoun
 	return err
 }
 
-// statsOf reads a list of structs of a name and a value. What is no number is left
-// out: a process says what it likes.
+// statsOf reads a list of structs with a name and a value. It omits values that are not numbers, because
+// processes can report any text.
 func statsOf(v any) (map[string]float64, error) {
 	if v == nil {
 		return nil, nil
@@ -217,7 +212,7 @@ func statsOf(v any) (map[string]float64, error) {
 	if !ok {
 		return nil, fmt.Errorf("column sdk_stats: want a list, found %T", v)
 	}
-	if len(list) == 0 { // where lists are never NULL
+	if len(list) == 0 { // in engines where lists are never NULL
 		return nil, nil
 	}
 	out := make(map[string]float64, len(list))
@@ -228,22 +223,22 @@ func statsOf(v any) (map[string]float64, error) {
 		}
 		name, _ := pair["name"].(string)
 		value, ok := pair["value"].(float64)
-		if ok && math.Abs(value) <= math.MaxInt64 { // sums of them are finite
+		if ok && math.Abs(value) <= math.MaxInt64 { // keeps their sums finite
 			out[name] = value
 		}
 	}
 	return out, nil
 }
 
-// Duplicate is a queue item some of whose rows are stored more than once.
+// Duplicate is a queue item with rows that are stored more than once.
 type Duplicate struct {
 	BatchID string `json:"batch_id"`
 	Surplus int64  `json:"surplus_rows"`
-	// OtherCollectors are those of the surplus that another collector stored.
+	// OtherCollectors is the number of surplus rows that another collector stored.
 	OtherCollectors int64 `json:"surplus_rows_of_other_collectors,omitempty"`
 }
 
-// Duplicates lists them, the worst first, of whatever time.
+// Duplicates returns the duplicates of any time, the largest first.
 func (w *Warehouse) Duplicates(ctx context.Context, f Filter) ([]Duplicate, error) {
 	var out []Duplicate
 	args := filterArgs(Window{}, f)
@@ -262,22 +257,22 @@ func (w *Warehouse) Duplicates(ctx context.Context, f Filter) ([]Duplicate, erro
 	return out, err
 }
 
-// Stock is what is stored of a service.
+// Stock contains the numbers of stored rows of a service.
 type Stock struct {
 	Service
 	Rows            int64
 	ForeignRows     int64
 	ForeignCalls    float64 // estimates
-	AssumedCalls    float64 // of these, by a probability that is not known
+	AssumedCalls    float64 // part of ForeignCalls with an unknown sampling probability
 	MeasurementRows int64
-	UnpricedRows    int64 // of these
+	UnpricedRows    int64 // part of MeasurementRows
 	VersionlessRows int64
-	// ConflictingBatches came with a number that other content came with before.
+	// ConflictingBatches is the number of batches whose number was already used with other content.
 	ConflictingBatches int64
 	First, Last        time.Time
 }
 
-// Stocks lists it for every service.
+// Stocks returns the stock of every service.
 func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stock, error) {
 	var out []Stock
 	err := w.each(ctx, "stock", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// blank is how many bytes of space and comments a statement begins with.
+// blank returns the number of bytes of leading white space and comments in a statement.
 func (d dialect) blank(text string) int {
 	i := 0
 	for i < len(text) {
@@ -20,7 +20,7 @@ func (d dialect) blank(text string) int {
 	return i
 }
 
-// blankPart is the length of the space or the comment at the beginning of the text.
+// blankPart returns the length of the white space or the comment at the beginning of the text.
 func (d dialect) blankPart(text string) int {
 	switch r, size := utf8.DecodeRuneInString(text); {
 	case unicode.IsSpace(r):
@@ -36,7 +36,7 @@ func (d dialect) blankPart(text string) int {
 	return 0
 }
 
-// commentLength is 0 for a comment that is not closed.
+// commentLength returns the length of a leading comment, or 0 if it is not closed.
 func (d dialect) commentLength(text string) int {
 	depth := 0
 	for i := 0; i+1 < len(text); i++ {
@@ -57,7 +57,7 @@ func (d dialect) commentLength(text string) int {
 	return 0
 }
 
-// afterWord is what follows the word that a statement must begin with.
+// afterWord returns the text after the given word, if the statement begins with it.
 func (d dialect) afterWord(text, word string) (rest string, found bool) {
 	text = text[d.blank(text):]
 	if len(text) < len(word) || !strings.EqualFold(text[:len(word)], word) {
@@ -72,7 +72,7 @@ func (d dialect) afterWord(text, word string) (rest string, found bool) {
 
 func inWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// body is a statement without the semicolons, comments and space behind it.
+// body returns a statement without trailing semicolons, comments and white space.
 func (d dialect) body(text string) string {
 	end := 0
 	for i := 0; i < len(text); {
@@ -91,7 +91,7 @@ func (d dialect) body(text string) string {
 
 var dollarQuote = regexp.MustCompile(`^\$\w*\$`)
 
-// tokenLength is the length of the quoted text at i, of the word, or of one sign.
+// tokenLength returns the length of the token at i: a quoted text, a word, or one character.
 func (d dialect) tokenLength(text string, i int) int {
 	rest := text[i:]
 	if quote := dollarQuote.FindString(rest); quote != "" && !d.bigquery {
@@ -103,7 +103,7 @@ func (d dialect) tokenLength(text string, i int) int {
 	}
 	switch quote := rest[word]; {
 	case quote == '\'', quote == '"', quote == '`':
-		// In E'it\'s' a backslash escapes, as it does everywhere in BigQuery.
+		// In E'it\'s' a backslash escapes; in BigQuery it does so in every text.
 		escapes := d.bigquery || strings.EqualFold(rest[:word], "E")
 		return word + quotedLength(rest[word:], d.quote(rest[word:]), escapes)
 	case word == 0:
@@ -113,7 +113,7 @@ func (d dialect) tokenLength(text string, i int) int {
 	return word
 }
 
-// quote is what the quoted text begins with, and ends with.
+// quote returns the delimiter of the quoted text at the beginning, or "".
 func (d dialect) quote(text string) string {
 	if quote := text[:1]; d.bigquery && strings.HasPrefix(text, strings.Repeat(quote, 3)) {
 		return text[:3]
@@ -121,8 +121,8 @@ func (d dialect) quote(text string) string {
 	return text[:1]
 }
 
-// quotedLength is all that is left for a text that is not closed. Where two quotes stand
-// for one, a text is two, one behind the other.
+// quotedLength returns the length of a quoted text, or all of the remaining length if it is not closed. A text
+// with two quotes that stand for one counts as two adjacent texts.
 func quotedLength(text, quote string, escapes bool) int {
 	for i := len(quote); i < len(text); i++ {
 		switch {

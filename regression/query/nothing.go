@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Nothing returns the error where no row of a window passes a filter, with names that exist. Times are shown
-// on the clocks of a zone.
+// Nothing returns the error for a window without rows that pass a filter, with suggestions of existing names.
+// Times are printed in zone.
 func (w *Warehouse) Nothing(ctx context.Context, filter Filter, window Window, zone *time.Location) error {
 	services, err := w.Services(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *Warehouse) Nothing(ctx context.Context, filter Filter, window Window, z
 	return fmt.Errorf("%w: nothing of %s %s", ErrNoData, what, window.Span(zone))
 }
 
-// named quotes what was asked for, with what may be meant where there is no such name.
+// named quotes a requested name and, if it does not exist, adds similar existing names.
 func named(found string, services []Service, name func(Service) string) string {
 	var all []string
 	for _, s := range services {
@@ -45,7 +45,7 @@ func named(found string, services []Service, name func(Service) string) string {
 	return quoted
 }
 
-// Span says in words what a window is.
+// Span describes a window in words.
 func (w Window) Span(zone *time.Location) string {
 	from, to := "since the first row", "until now"
 	if !w.From.IsZero() {

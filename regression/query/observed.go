@@ -11,16 +11,16 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// Observed is from when to when the rows of a service say what was spent. Counted is the
-// end of the last counts; zero if there are none.
+// Observed is the time covered by the rows of a service about its cost. Counted is the
+// end of the last counts, or zero if there are none.
 type Observed struct{ Began, Counted time.Time }
 
-// knownFor is how far back a service is looked for that began within the window.
+// knownFor is how far before the window earlier rows of a service are searched.
 const knownFor = 31 * 24 * time.Hour
 
-// lookBack finds when services began that seem to have done so within the window: with their first row
-// of the month before. Of a bucket and of BigQuery, which would have to read that, it is the first
-// on the window's dates.
+// lookBack corrects the start of services that seem to begin within the window: if they have rows in the month
+// before, they began with the first of those. In a bucket or BigQuery, which would have to read these rows, the start
+// remains the first row on the dates of the window.
 func (w *Warehouse) lookBack(ctx context.Context, window Window, f Filter, bills []Bill) error {
 	if w.cache != nil || w.remote != nil || !slices.ContainsFunc(bills, func(b Bill) bool { return b.Began.After(window.From) }) {
 		return nil
@@ -28,7 +28,7 @@ func (w *Warehouse) lookBack(ctx context.Context, window Window, f Filter, bills
 	before := Window{window.From.Add(-knownFor), window.From}
 	older, err := filesOf(w.Snapshot, before)
 	if err != nil || !slices.ContainsFunc(older, func(file parquet.File) bool { return time.Unix(0, file.MinStartNS).Before(window.From) }) {
-		return nil // damage of other dates takes nothing from this one
+		return nil // damaged files of other dates do not affect this window
 	}
 	longer, done, err := w.since(ctx, before.From)
 	switch {

@@ -14,7 +14,7 @@ type settings struct {
 	notices io.Writer
 	into    string
 	spent   *bigquery.Spent
-	atMost  int64 // bytes, of all that is spent; 0 = unbounded
+	atMost  int64 // upper bound of all bytes spent; 0 = unbounded
 
 	verified *parquet.VerifiedFiles
 	sums     bool
@@ -30,8 +30,7 @@ func settingsOf(options []Option) settings {
 	return set
 }
 
-// Tell has estimates and waits of a warehouse that costs money written to w, a
-// line each.
+// Tell writes estimates and waits of a warehouse that costs money to w, one line each.
 func Tell(w io.Writer) Option {
 	return func(s *settings) {
 		if w != nil {
@@ -40,24 +39,24 @@ func Tell(w io.Writer) Option {
 	}
 }
 
-// LeaveOutFrameworks leaves out the spans of OpenTelemetry's instrumentation libraries, as if they
-// were not stored, if on. It changes no statement of the user's own.
+// LeaveOutFrameworks ignores the spans of OpenTelemetry's instrumentation libraries if on is set. It does not
+// affect statements of the user.
 func LeaveOutFrameworks(on bool) Option {
 	return func(s *settings) { s.noFrameworks = on }
 }
 
-// Into lets Export write to a file, which must be there.
+// Into lets Export write to a file, which must exist.
 func Into(path string) Option {
 	return func(s *settings) { s.into = path }
 }
 
-// Counting counts what the warehouse reads together with what others with the same count read,
-// so that one bound holds for all of them.
+// Counting adds the bytes that the warehouse reads to s, which other warehouses can share, so that one bound
+// applies to all of them.
 func Counting(s *bigquery.Spent) Option {
 	return func(set *settings) { set.spent = s }
 }
 
-// Remembering leaves out to compare files with their checksums that were compared before.
+// Remembering skips the checksums of files that were already verified.
 func Remembering(v *parquet.VerifiedFiles) Option {
 	return func(s *settings) {
 		if v != nil {
@@ -66,8 +65,8 @@ func Remembering(v *parquet.VerifiedFiles) Option {
 	}
 }
 
-// WithSums has Open compare rollups with their checksums, too. Else they are when they
-// are read, and rows are read in the place of those that are damaged.
+// WithSums makes Open verify the checksums of rollups, too. By default they are verified when they
+// are read, and rows are read instead of damaged rollups.
 func WithSums() Option {
 	return func(s *settings) { s.sums = true }
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Pending is the measurements of one method of one version whose counts have not arrived:
-// they have no weight and are in no figure.
+// Pending contains the measurements of one method in one version whose counts have not arrived. They have no
+// weight and are in no figure.
 type Pending struct {
 	MethodName
 	Version     string
@@ -19,7 +19,7 @@ type Pending struct {
 	First, Last time.Time // starts
 }
 
-// Pending lists it for every method that has some.
+// Pending returns every method with pending measurements.
 func (w *Warehouse) Pending(ctx context.Context, window Window, f Filter) ([]Pending, error) {
 	d, err := w.weighing(ctx)
 	if err != nil || d.NonePending() {
@@ -39,7 +39,7 @@ func (w *Warehouse) Pending(ctx context.Context, window Window, f Filter) ([]Pen
 	return out, err
 }
 
-// weighing is the dialect of statements that form weights: it says of files what is pending.
+// weighing returns the dialect of statements that compute weights. For files it includes the pending measurements.
 func (w *Warehouse) weighing(ctx context.Context) (dialect, error) {
 	if w.remote != nil || w.dialect.Asked {
 		return w.dialect, nil

@@ -5,23 +5,23 @@ import (
 	"database/sql"
 )
 
-// maxPriced bounds the hosts that are listed, times the prices that each had.
+// maxPriced bounds the number of listed hosts, times the prices of each host.
 const maxPriced = 20_000
 
-// MaxPriced is the number of rows that are listed.
+// MaxPriced returns the maximum number of listed rows.
 func (s scope) MaxPriced() int { return maxPriced }
 
-// Priced is a host, where it ran and the price that was stored with its rows.
+// Priced is a host with its place and the price that was stored with its rows.
 type Priced struct {
 	Place
 	Host   string // empty = not known
 	Source string
-	USD    float64 // an hour of a core; 0 = unpriced
+	USD    float64 // per core and hour; 0 = unpriced
 	Rows   int64
 	CPUNS  float64 // of its processes
 }
 
-// Priced lists hosts by their CPU time, the largest first, and reports whether that is all.
+// Priced returns hosts by their CPU time, the largest first, and reports whether the list is complete.
 func (w *Warehouse) Priced(ctx context.Context, window Window, f Filter) (hosts []Priced, all bool, err error) {
 	err = w.each(ctx, "priced", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var p Priced

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Side is which of two deployments a row is about; "all" where none are compared.
+// Side is the deployment that a row belongs to, or "all" outside comparisons.
 type Side string
 
 const (
@@ -15,19 +15,19 @@ const (
 	SideHead Side = "head"
 )
 
-// Sums are a method's totals and the sums over clusters that their standard
-// errors are made of. N is in calls, X in ns; both are estimates for all calls
-// of the cells, not for the sampled ones.
+// Sums are a method's totals, and the sums over clusters from which their standard errors are computed.
+// N is in calls, X in ns. Both are estimates for all calls of the cells, not totals of the sampled
+// calls.
 type Sums struct {
-	Records  int64 // measured calls behind the figures
-	Clusters int64 // instance x bucket with such records
+	Records  int64 // measured calls
+	Clusters int64 // instance x time bucket with measured calls
 
 	N, X, SelfX float64
-	NN, NX, XX  float64 // sums over clusters of products
+	NN, NX, XX  float64 // sums of products over clusters
 	NS, SS      float64 // the same for the self time
 }
 
-// Profile is the measurements of one method of one version in one metric.
+// Profile contains the measurements of one method in one version and one metric.
 type Profile struct {
 	Service
 	Version   string
@@ -35,36 +35,36 @@ type Profile struct {
 	Class     string
 	Method    string
 	Signature string
-	Full      string // class.method, as callers are called
+	Full      string // class.method, the form of callers
 	Sums
 
-	OuterX    float64 // X without calls from the method itself
+	OuterX    float64 // X without recursive calls
 	OuterUSD  float64
-	SelfUSD   float64 // of what has a price
+	SelfUSD   float64 // dollars of the part with a price
 	UnpricedX float64 // self time without a price, ns
-	OrphanX   float64 // of X, in calls whose caller is not known and can't be inferred
+	OrphanX   float64 // part of X in calls whose caller is neither known nor inferable
 }
 
-// Compared is one of the two deployments that are compared in a service.
+// Compared is one of the two deployments in a comparison of a service.
 type Compared struct {
 	Service
 	Side       Side
 	Version    string
 	Window     Window
 	TimeBucket time.Duration // the length of a cluster
-	// Whole: no row of the version in the window of the warehouse started outside of Window.
+	// Whole is set if all rows of the version in the window of the warehouse started within Window.
 	Whole bool
 }
 
-// Ask says what to measure, where and when.
+// Ask contains the metric, services and time of a query.
 type Ask struct {
 	Metric Metric
 	Filter Filter
-	// Compared are the deployments to measure. Empty means all rows of Window, in
-	// clusters of length Bucket.
+	// Compared are the deployments to measure. If empty, all rows of Window are measured, in
+	// clusters of length TimeBucket.
 	Compared []Compared
-	// WarmUp is the time from the start of its process, or from its first row where the
-	// start is unknown, in which rows of Compared are left out.
+	// WarmUp is the time after the start of a process in which rows of Compared are left out. If the
+	// start is unknown, it begins with the first row.
 	WarmUp     time.Duration
 	Window     Window
 	TimeBucket time.Duration
@@ -80,7 +80,7 @@ func (a Ask) shortestTimeBucket() time.Duration {
 	return slices.Min(timeBuckets)
 }
 
-// pieces are the windows that leave out rows, and the buckets that these are distinguished by.
+// pieces returns the windows that select rows, and the time buckets that separate them.
 func (a Ask) pieces() (windows []Window, timeBuckets []time.Duration) {
 	for _, c := range a.Compared {
 		timeBuckets = append(timeBuckets, c.TimeBucket)
@@ -96,7 +96,7 @@ func (a Ask) pieces() (windows []Window, timeBuckets []time.Duration) {
 
 func (a Ask) args() map[string]any {
 	args := filterArgs(a.Window, a.Filter)
-	if len(a.Compared) > 0 { // each has its own window and bucket
+	if len(a.Compared) > 0 { // each deployment has its own window and bucket
 		delete(args, "from_ns")
 		delete(args, "to_ns")
 		if a.WarmUp > 0 {
@@ -108,7 +108,7 @@ func (a Ask) args() map[string]any {
 	return args
 }
 
-// prepare makes the table that the statements read what is compared from.
+// prepare fills the table of the compared deployments that statements read.
 func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
 	if len(compared) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
 	return w.give(ctx, "compared", g)
 }
 
-// Edge is what a method paid for one of its callees.
+// Edge is the cost of one callee to a method.
 type Edge struct {
 	Service
 	Side   Side
@@ -130,14 +130,14 @@ type Edge struct {
 	N, X   float64
 }
 
-// Profiles measures every method with measurements of any kind, and who paid for
-// whom.
+// Profiles returns the profile of every method with measurements of any kind, and the edges from callers to
+// callees.
 func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edges []Edge, err error) {
 	if err := w.prepare(ctx, a.Compared); err != nil {
 		return nil, nil, err
 	}
 	s := a.scope()
-	if s.dialect = w.dialect; !s.WarmUp { // which ends within hours
+	if s.dialect = w.dialect; !s.WarmUp { // the end of a warm-up is within an hour
 		windows, timeBuckets := a.pieces()
 		if s.dialect, err = w.hourly(ctx, windows, timeBuckets...); err != nil {
 			return nil, nil, err
@@ -162,7 +162,7 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 	return methods, edges, err
 }
 
-// Services lists the services with rows on the dates of the window.
+// Services returns the services with rows on the dates of the window.
 func (w *Warehouse) Services(ctx context.Context) ([]Service, error) {
 	var out []Service
 	err := w.each(ctx, "services", scope{}, nil, func(rows *sql.Rows) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// tableReading is a statement that was found to read and do nothing else.
+// tableReading is a statement that was verified to be read-only.
 type tableReading struct {
 	text    string
 	kind    duckdb.StmtType
@@ -20,10 +20,10 @@ type tableReading struct {
 
 var errOnlyReads = errors.New("only statements that read are run: want SELECT, or EXPLAIN of one")
 
-// checkReads lets the engine itself say what a statement is, and what its columns are.
-// No setting of the engine keeps a statement from writing to the files that it may read,
-// so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is asked
-// to, is put together again before one.
+// checkReads asks the engine for the kind of a statement and its columns.
+// No setting of the engine prevents writes to the files that a statement can read, so the statement
+// must be a SELECT. EXPLAIN is rebuilt in front of a verified SELECT, because EXPLAIN ANALYZE runs
+// the statement.
 func checkReads(c any, text string) (*tableReading, error) {
 	text = duckdbDialect.body(text)
 	statement, kind, err := prepare(c, text)
@@ -58,11 +58,11 @@ func checkReads(c any, text string) (*tableReading, error) {
 	return r, nil
 }
 
-// first is the same reading, of so many rows. The engine keeps the order of rows, and
-// makes names of columns differ: those of the statement itself are in names.
+// first limits the statement to a number of rows. The engine keeps the order of rows, but renames
+// duplicate columns; the original names are in names.
 func (r *tableReading) first(c any, rows int) *tableReading {
 	text := fmt.Sprintf("SELECT * FROM (%s\n) LIMIT %d", r.text, rows)
-	if r.kind != duckdb.STATEMENT_TYPE_SELECT || !isSelect(c, text) { // as some PRAGMA
+	if r.kind != duckdb.STATEMENT_TYPE_SELECT || !isSelect(c, text) { // for example some PRAGMA
 		return r
 	}
 	limited := *r
@@ -70,8 +70,8 @@ func (r *tableReading) first(c any, rows int) *tableReading {
 	return &limited
 }
 
-// prepare does not run anything: Prepare, unlike PrepareContext, refuses a list of
-// statements; the other runs all but the last.
+// prepare does not run anything: Prepare rejects a list of statements, while PrepareContext runs all but
+// the last one.
 func prepare(c any, text string) (*duckdb.Stmt, duckdb.StmtType, error) {
 	prepared, err := c.(driver.Conn).Prepare(text)
 	switch {
@@ -88,11 +88,11 @@ func prepare(c any, text string) (*duckdb.Stmt, duckdb.StmtType, error) {
 	return statement, kind, nil
 }
 
-// Options in which nothing can be hidden, as in (ANALYZE, FORMAT json).
+// explainOptions matches options that cannot hide a statement, such as (ANALYZE, FORMAT json).
 var explainOptions = regexp.MustCompile(`^\([A-Za-z_,\s]*\)`)
 
-// explainsReading is an EXPLAIN made of what the engine takes for a SELECT, empty
-// if the text explains anything else.
+// explainsReading returns an EXPLAIN rebuilt in front of a SELECT, or "" if the text explains any other
+// statement.
 func explainsReading(c any, text string) string {
 	rest, _ := duckdbDialect.afterWord(text, "EXPLAIN")
 	head := "EXPLAIN "
