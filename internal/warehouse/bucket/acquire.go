@@ -18,11 +18,11 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// theirsDir is where the manifests of another owner are while they can't be among ours.
+// theirsDir is the directory that holds another owner's manifests until they can replace ours.
 const theirsDir = "_theirs"
 
-// acquire makes the prefix ours by a commit, and brings the directory to the state
-// of the commit before if it has none or an older one.
+// acquire makes the prefix ours by a commit. If the local directory has no state or an older one, acquire
+// first brings it to the state of the previous commit.
 func (m *Mirror) acquire(ctx context.Context) error {
 	found, err := readMarker(m.opts.Directory)
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		return &warehouse.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
 	}
-	// A start that was killed may have left it.
+	// A killed start can leave this directory behind.
 	aside := filepath.Join(m.opts.Directory, theirsDir)
 	if err := os.RemoveAll(aside); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	if err := m.checkOwnership(found, tree, head, now); err != nil {
 		return err
 	}
-	// Another has had the prefix since, and the directory has rows that are not in it,
-	// or may have some at any moment.
+	// Another collector has owned the prefix since, and the directory has, or can get at any moment,
+	// rows that are not in the prefix.
 	other := found != nil && head != nil && !m.isLastCommitOfOurs(found, localGeneration(tree), head)
 	ahead := other && localGeneration(tree) > found.Generation
 	if ahead {
@@ -96,9 +96,9 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		}
 	}
 	next := m.nextMarker(found, head, theirs)
-	// The marker comes before the state of another: a directory that has a state but no
-	// marker would be taken for one with rows of its own. After a rebase it comes last,
-	// since it tells that what is older is in the bucket.
+	// The marker is written before the other owner's state: a directory with a state but without a marker
+	// would be treated as one with rows of its own. After a rebase the marker is written last, since it
+	// states that all older rows are in the bucket.
 	if err := next.write(m.opts.Directory); err != nil {
 		return err
 	}
@@ -110,8 +110,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	m.marker = next
 	m.handed = addTakeover(head, theirs.Sequence, next.Owner)
 	m.recordCommitted(theirs)
-	// What the newest commit does not lead to was needed when it was made, at the
-	// latest.
+	// Objects that the newest commit does not reference were needed until that commit at the latest.
 	since := time.Now()
 	if head != nil {
 		since = since.Add(-max(0, now.Sub(head.at)))
@@ -120,7 +119,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	return m.commitOurs(ctx, head, theirs)
 }
 
-// nextMarker says what the directory has once it has the state of the newest commit.
+// nextMarker returns the marker of the directory for the state of the newest commit.
 func (m *Mirror) nextMarker(found *marker, head *bucketCommit, theirs *table.Tree) marker {
 	next := marker{Address: m.store.Address(), Owner: rand.Text()}
 	if found != nil {
@@ -133,9 +132,9 @@ func (m *Mirror) nextMarker(found *marker, head *bucketCommit, theirs *table.Tre
 	return next
 }
 
-// replaceState makes the state of another that of the directory.
+// replaceState replaces the state of the directory by the state of another owner.
 func (m *Mirror) replaceState(theirs *table.Tree, head *bucketCommit) error {
-	// A file of the same name that another has written in its place.
+	// Another owner wrote a file of the same name.
 	for _, o := range theirs.Objects {
 		if err := os.Remove(m.local(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -144,7 +143,7 @@ func (m *Mirror) replaceState(theirs *table.Tree, head *bucketCommit) error {
 	return table.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum)
 }
 
-// classifyObjects tells objects that the newest commit leads to from those that nobody needs since then.
+// classifyObjects separates objects that the newest commit references from objects unused since then.
 func (m *Mirror) classifyObjects(objects []listed, newest *table.Tree, since time.Time) {
 	clear(m.known)
 	clear(m.doomed)
@@ -162,7 +161,7 @@ func (m *Mirror) classifyObjects(objects []listed, newest *table.Tree, since tim
 	m.lacking = len(m.known) < len(named)
 }
 
-// commitOurs makes the prefix ours by a commit with the state of the newest one.
+// commitOurs makes the prefix ours by a commit that keeps the state of the newest commit.
 func (m *Mirror) commitOurs(ctx context.Context, head *bucketCommit, theirs *table.Tree) error {
 	if head != nil && head.Session == m.session {
 		m.known[commitPath(head.Number)], m.newest = "", head
@@ -181,7 +180,7 @@ func (m *Mirror) commitOurs(ctx context.Context, head *bucketCommit, theirs *tab
 	return nil
 }
 
-// checkOwnership tells why the prefix is not for this directory to have.
+// checkOwnership returns an error with the reason if this directory cannot own the prefix.
 func (m *Mirror) checkOwnership(found *marker, tree *table.Tree, head *bucketCommit, now time.Time) error {
 	here := localGeneration(tree)
 	switch {
@@ -213,12 +212,12 @@ func (m *Mirror) checkOwnership(found *marker, tree *table.Tree, head *bucketCom
 	return nil
 }
 
-// isLastCommitOfOurs reports whether the newest commit is one of this directory, which has all of it.
+// isLastCommitOfOurs reports whether this directory made the newest commit and has all its contents.
 func (m *Mirror) isLastCommitOfOurs(found *marker, here int64, head *bucketCommit) bool {
 	return head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && here >= head.Generation
 }
 
-// localGeneration is the generation of the directory.
+// localGeneration returns the generation of the directory.
 func localGeneration(tree *table.Tree) int64 {
 	if tree == nil {
 		return 0

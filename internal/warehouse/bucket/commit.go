@@ -22,8 +22,8 @@ const (
 	maxListRetries = 10
 )
 
-// bucketCommit says which generation counts from now on. It also says that its owner is
-// alive, so one is made from time to time even if nothing has changed.
+// bucketCommit names the current generation of a prefix. It is also the owner's heartbeat, so one is
+// made from time to time even if nothing has changed.
 type bucketCommit struct {
 	Schema int   `json:"schema_version"`
 	Number int64 `json:"number"`
@@ -31,18 +31,18 @@ type bucketCommit struct {
 	Generation int64  `json:"generation"`
 	Manifest   string `json:"manifest,omitempty"`
 	Checksum   string `json:"checksum,omitempty"`
-	// Owner is the directory that is followed, Session the process that does it.
+	// Owner identifies the directory that is uploaded, Session the process that uploads it.
 	Owner     string    `json:"owner"`
 	Session   string    `json:"session"`
 	Holder    string    `json:"holder"` // for people
 	Committed time.Time `json:"committed"`
-	// Lease is how long the prefix stays with the owner without another commit.
+	// Lease is how long the owner keeps the prefix without another commit.
 	Lease time.Duration `json:"lease_ns"`
-	// Released: whoever wants the prefix may have it.
+	// Released means that any collector can take the prefix.
 	Released bool `json:"released,omitempty"`
-	// Scratch: the owner's directory is deleted at the end, so nothing is left in it.
+	// Scratch means that the owner's directory is deleted at the end, so no rows remain in it.
 	Scratch bool `json:"scratch,omitempty"`
-	// Handed is what was taken over from owners before.
+	// Handed lists the takeovers from earlier owners.
 	Handed []takeover `json:"handed,omitempty"`
 
 	at   time.Time   // when the store got it, by its clock
@@ -57,7 +57,7 @@ func commitNumber(p string) (int64, bool) {
 	return n, ok && err == nil && n > 0 && commitPath(n) == p
 }
 
-// head is the commit that counts, nil if there is none.
+// head returns the current commit, nil if there is none.
 func (s *Store) head(ctx context.Context) (*bucketCommit, error) {
 	for range maxListRetries {
 		objects, err := s.list(ctx, commitDir)
@@ -105,9 +105,8 @@ func (s *Store) readCommit(ctx context.Context, number int64) (*bucketCommit, er
 	return c, nil
 }
 
-// put makes a commit count. If it was there already, made by this session in an
-// attempt whose answer was lost, that one is returned; if another has made it, the
-// error is of kind ErrTaken.
+// put creates a commit. If this session already created it in an attempt whose answer was lost, put
+// returns that commit. If another session created it, the error is of kind ErrTaken.
 func (s *Store) put(ctx context.Context, c *bucketCommit) (*bucketCommit, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -124,8 +123,8 @@ func (s *Store) put(ctx context.Context, c *bucketCommit) (*bucketCommit, error)
 	if err != nil {
 		return nil, err
 	}
-	// Old commits are deleted, so a name that is free again is no proof: whoever
-	// was stopped for long finds newer ones here.
+	// Old commits are deleted, so a free name is no proof: a process that was stopped for long finds
+	// newer commits here.
 	head, err := s.head(ctx)
 	if err != nil {
 		return nil, err
@@ -137,7 +136,7 @@ func (s *Store) put(ctx context.Context, c *bucketCommit) (*bucketCommit, error)
 	return made, nil
 }
 
-// taken says who has the prefix.
+// taken returns the error that names the collector holding the prefix.
 func (s *Store) taken(by *bucketCommit) error {
 	e := &warehouse.Error{Op: "commit", Path: s.Address(), Kind: ErrTaken,
 		Hint: "give each collector a `prefix` of its own; what this one has not uploaded is still in its directory, and `corehour compact --import` brings it in"}

@@ -9,25 +9,25 @@ import (
 
 // Kinds of failure in addition to those of internal/warehouse.
 var (
-	// ErrRefused: the store answers and says no; trying again does not help.
+	// ErrRefused means that the object store refuses the request and a retry does not help.
 	ErrRefused = errors.New("the object store refuses it")
-	// ErrTaken: another collector or command holds the prefix, or has taken it over.
+	// ErrTaken means that another collector or command holds the prefix or has taken it over.
 	ErrTaken = errors.New("the prefix is taken")
 )
 
-// errBusy: who holds the prefix may give it back.
+// errBusy means that the holder of the prefix can still release it.
 var errBusy = errors.New("it is not given back yet")
 
-// errReplaced means that a directory is not the one that was followed.
+// errReplaced means that the local directory was removed or replaced while a Mirror used it.
 var errReplaced = errors.New("it was removed or replaced while it was in use")
 
-// errExists means that an object of this name is there already.
+// errExists means that an object of this name already exists.
 var errExists = errors.New("there is such an object already")
 
-// errNotFound means that there is no such object.
+// errNotFound means that no object of this name exists.
 var errNotFound = errors.New("there is no such object")
 
-// fail types an error of a request. Path is the address of the object.
+// fail adds the kind of failure and the address of the object to the error of a request.
 func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 	e := &warehouse.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should"}
 	hint, lasting := b.refusal(err)
@@ -45,15 +45,15 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 	return e
 }
 
-// show is the address of an object.
+// show returns the address of an object.
 func (b *Bucket) show(key string) string {
 	l := b.location
 	l.base = ""
 	return l.String() + "/" + key
 }
 
-// permanent reports whether trying again is of no use until somebody does something. An object
-// that is gone may be one that a newer commit has replaced.
+// permanent reports whether a retry is useless until an operator acts. A missing object is not permanent:
+// a newer commit can have replaced it.
 func permanent(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, warehouse.ErrCorrupt) && !errors.Is(err, errNotFound) ||
 		errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrLocked)

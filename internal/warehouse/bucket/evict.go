@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// pins are the files that somebody reads.
+// pins are the files that are being read.
 type pins struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -45,8 +45,8 @@ func (p *pins) ifUnpinned(path string, do func() error) error {
 	return do()
 }
 
-// evict removes uploaded files from the directory, the oldest first, while there is
-// too much of them. It counts what is left, too.
+// evict removes uploaded files from the directory, oldest first, while the directory is over its bounds.
+// It also updates the number of local bytes.
 func (m *Mirror) evict(tree *table.Tree) error {
 	type local struct {
 		path  string
@@ -98,7 +98,7 @@ func (m *Mirror) evict(tree *table.Tree) error {
 	return errors.Join(errs...)
 }
 
-// FetchBytes is how much Fetch brings back at once.
+// FetchBytes returns the maximum number of bytes that one Fetch downloads.
 func (m *Mirror) FetchBytes() int64 { return m.opts.LocalBytes }
 
 // Fetch brings files of the directory back that were removed to make room, and

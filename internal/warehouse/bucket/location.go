@@ -37,7 +37,7 @@ var (
 
 const wantAddress = "want gs://bucket, s3://bucket?region=... or file:///directory"
 
-// parse reads an address. It holds no credentials: those are the environment's.
+// parse parses an address. Addresses contain no credentials; those come from the environment.
 func parse(address string) (*location, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -74,13 +74,13 @@ func parse(address string) (*location, error) {
 	return l, nil
 }
 
-// Check tells what is wrong with an address.
+// Check returns an error if the address is invalid.
 func Check(address string) error {
 	_, err := parse(address)
 	return err
 }
 
-// CheckPrefix tells what is wrong with the name of a collector's prefix.
+// CheckPrefix returns an error if the name of a collector's prefix is invalid.
 func CheckPrefix(name string) error {
 	if !prefix.MatchString(name) {
 		return fmt.Errorf("must be one name of 1 to 128 letters, digits and ._- that begins with a letter or digit, found %q", name)
@@ -100,7 +100,7 @@ func (l *location) String() string {
 	return s
 }
 
-// key is the base in front of a name.
+// key returns the name with the base in front.
 func (l *location) key(name string) string {
 	if l.base == "" {
 		return name

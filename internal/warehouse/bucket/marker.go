@@ -14,8 +14,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// marker is a file in the directory that says which prefix it belongs to and how
-// far the prefix was when they last agreed.
+// marker is a file in the directory. It names the prefix that the directory belongs to and the state of the
+// prefix at the last synchronization.
 type marker struct {
 	Address string `json:"address"`
 	Owner   string `json:"owner"`
@@ -24,8 +24,8 @@ type marker struct {
 	Imported   bool  `json:"imported,omitempty"`
 	Number     int64 `json:"number"`
 	Generation int64 `json:"generation"`
-	// Sequence and Committed are those of the generation, so that what is newer can be
-	// told while the store does not answer.
+	// Sequence and Committed belong to the generation. They identify newer rows while the store
+	// does not answer.
 	Sequence  int64     `json:"sequence,omitempty"`
 	Committed time.Time `json:"committed,omitzero"`
 }

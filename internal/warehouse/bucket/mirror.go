@@ -22,12 +22,12 @@ type Options struct {
 	Address   string
 	Prefix    string
 	Directory string
-	// LocalBytes bounds the data files in the directory: uploaded ones go, the
-	// oldest first; beyond it nothing more is written.
+	// LocalBytes bounds the data files in the directory. Uploaded files are evicted, oldest first;
+	// at the bound writes fail.
 	LocalBytes int64
-	// MinFree is how much the file system must have left before uploaded files go.
+	// MinFree is the free space of the file system below which uploaded files are evicted.
 	MinFree int64
-	// Grace is how long objects stay after a commit no longer leads to them.
+	// Grace is how long objects stay after no commit references them.
 	Grace time.Duration
 	// Interval is the pause between two uploads.
 	Interval time.Duration
@@ -36,9 +36,9 @@ type Options struct {
 	Abandoned time.Duration
 	// CloseWithin bounds the last upload.
 	CloseWithin time.Duration
-	// Scratch: the directory is deleted afterwards.
+	// Scratch means that the directory is deleted afterwards.
 	Scratch bool
-	// Warn, if not nil, is given warnings: those of the store's client, and of objects that are gone.
+	// Warn, if not nil, receives warnings of the store's client and warnings about missing objects.
 	Warn func(string)
 }
 
@@ -62,7 +62,7 @@ func (o *Options) defaults() {
 	o.CloseWithin = cmp.Or(o.CloseWithin, 10*time.Second)
 }
 
-// Mirror makes a prefix follow a directory.
+// Mirror uploads a directory to a prefix and keeps the two in step.
 type Mirror struct {
 	opts  Options
 	store *Store
@@ -86,7 +86,7 @@ type Mirror struct {
 	// leads to any more, since when.
 	known  map[string]string
 	doomed map[string]time.Time
-	// committed are the data files that our last commit leads to.
+	// committed are the data files that our last commit references.
 	committed map[string]bool
 	lacking   bool  // objects that the commit led to were gone when the prefix became ours
 	asOf      int64 // what had been written when the directory's tree was read
@@ -97,7 +97,7 @@ type Mirror struct {
 	lost  atomic.Pointer[error] // set for good when another has the prefix
 }
 
-// Stats is what a Mirror has to say about itself.
+// Stats are the statistics of a Mirror.
 type Stats struct {
 	UnsentBytes int64         // of data files that are not in the bucket yet
 	Behind      time.Duration // since the oldest write that the bucket does not have
@@ -117,7 +117,7 @@ type stats struct {
 // waiting is what was not in the bucket when so much had been written.
 type waiting struct{ bytes, written int64 }
 
-// unsent may be too much for a while, never too little.
+// unsent returns an upper bound on the bytes that are not in the bucket.
 func (s *stats) unsent() int64 {
 	var counted waiting
 	if w := s.waiting.Load(); w != nil {
@@ -126,7 +126,7 @@ func (s *stats) unsent() int64 {
 	return counted.bytes + s.written.Load() - counted.written
 }
 
-// Stats may be called at any time.
+// Stats returns the current statistics. It is safe to call at any time.
 func (m *Mirror) Stats() Stats {
 	s := Stats{
 		UnsentBytes: m.stats.unsent(), LocalBytes: m.stats.local.Load(),
@@ -178,8 +178,8 @@ func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*table.
 	return m, nil
 }
 
-// checkComplete is nil if the directory has all that its marker says, so that it may be written
-// to before the store answers; else the cause stands why it does not.
+// checkComplete returns nil if the directory has everything its marker lists, so that it can be written to
+// before the store answers. Otherwise the error contains cause, the reason why the store does not answer.
 func (m *Mirror) checkComplete(cause error) error {
 	found, err := readMarker(m.opts.Directory)
 	if err != nil {
@@ -196,8 +196,8 @@ func (m *Mirror) checkComplete(cause error) error {
 	return m.updateLocalStats()
 }
 
-// Start begins to follow. failed is given what keeps uploads from succeeding, and nil
-// when they do again.
+// Start starts the uploads. It calls failed with the error when uploads fail, and with nil when they
+// succeed again.
 func (m *Mirror) Start(failed func(error)) {
 	if m.early != nil {
 		failed(m.early)
@@ -226,7 +226,7 @@ func (m *Mirror) Start(failed func(error)) {
 	})
 }
 
-// Lost is not nil when another collector has taken the prefix over.
+// Lost returns an error if another collector has taken the prefix over, otherwise nil.
 func (m *Mirror) Lost() error {
 	if e := m.lost.Load(); e != nil {
 		return *e
@@ -234,8 +234,8 @@ func (m *Mirror) Lost() error {
 	return nil
 }
 
-// Close uploads what is there and gives the prefix back. What it can't upload stays
-// in the directory.
+// Close uploads the remaining files and releases the prefix. Files that cannot be uploaded stay in
+// the directory.
 func (m *Mirror) Close() error {
 	m.stop()
 	m.loop.Wait()
@@ -253,5 +253,5 @@ func (m *Mirror) Close() error {
 	return errors.Join(err, cerr)
 }
 
-// Address names the prefix for people.
+// Address returns the address of the prefix for messages.
 func (m *Mirror) Address() string { return m.store.Address() }

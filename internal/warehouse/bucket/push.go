@@ -18,8 +18,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Push uploads what the newest generation of the directory leads to and makes it
-// count. When it returns nil, all that was committed before is in the bucket.
+// Push uploads the files that the newest generation of the directory references and commits it. When Push
+// returns nil, all earlier commits of the directory are in the bucket.
 func (m *Mirror) Push(ctx context.Context) error { return m.step(ctx, false) }
 
 func (m *Mirror) step(ctx context.Context, release bool) error {
@@ -44,8 +44,8 @@ func (m *Mirror) step(ctx context.Context, release bool) error {
 	return err
 }
 
-// tree is what the directory leads to. Its generations only grow: if it comes to an
-// older one, or to none, the prefix must not follow it, since all that it had would go.
+// tree returns the current tree of the directory. Generations only grow: if the directory has an older one
+// or none, the prefix must not follow it, since that would delete the prefix's contents.
 func (m *Mirror) tree() (*table.Tree, error) {
 	m.asOf = m.stats.written.Load()
 	tree, err := table.CurrentTree(m.opts.Directory)
@@ -61,7 +61,7 @@ func (m *Mirror) tree() (*table.Tree, error) {
 	return tree, nil
 }
 
-// recordCommitted notes that a commit of ours leads to a tree, which the directory has.
+// recordCommitted records that our last commit references tree, which the directory has.
 func (m *Mirror) recordCommitted(tree *table.Tree) {
 	m.reached = max(m.reached, tree.Generation)
 	clear(m.committed)
@@ -103,11 +103,11 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 	if err := m.put(ctx, c); err != nil {
 		return err
 	}
-	// A newer one may have come while that lasted.
+	// A newer generation can have come during the upload.
 	return errors.Join(m.deleteExpiredObjects(ctx, tree), m.updateLocalStats())
 }
 
-// commit returns the next one.
+// commit builds the commit of the given number.
 func (m *Mirror) commit(number int64, release bool) *bucketCommit {
 	host, _ := os.Hostname()
 	return &bucketCommit{
@@ -117,8 +117,8 @@ func (m *Mirror) commit(number int64, release bool) *bucketCommit {
 	}
 }
 
-// put commits. If an earlier attempt had succeeded without our knowing, that one is
-// taken note of and the commit follows it.
+// put creates a commit. If an earlier attempt succeeded but its answer was lost, put records that commit
+// and creates c after it.
 func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 	for {
 		made, err := m.store.put(ctx, c)
@@ -143,8 +143,7 @@ func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 	}
 }
 
-// heartbeat makes the newest commit once more if it is time for it: an upload may last
-// longer than the lease.
+// heartbeat repeats the newest commit if a heartbeat is due, since an upload can last longer than the lease.
 func (m *Mirror) heartbeat(ctx context.Context) error {
 	m.beat.Lock()
 	defer m.beat.Unlock()
@@ -156,8 +155,8 @@ func (m *Mirror) heartbeat(ctx context.Context) error {
 	return m.put(ctx, c)
 }
 
-// upload makes objects of all files that a tree leads to. A file may go while that
-// lasts because a newer commit counts: then the newer tree is uploaded.
+// upload creates objects of all files that a tree references. If a newer generation removes a file during
+// the upload, upload continues with the newer tree.
 func (m *Mirror) upload(ctx context.Context, tree *table.Tree) (*table.Tree, error) {
 	for {
 		missing, err := m.missing(tree)
@@ -193,9 +192,8 @@ func (m *Mirror) upload(ctx context.Context, tree *table.Tree) (*table.Tree, err
 	}
 }
 
-// missing are the files of a tree that the prefix does not have. It fails if two files
-// have one name, of which an object could only be one: a commit would make the prefix
-// unreadable.
+// missing returns the files of a tree that the prefix lacks. It fails if two files share one name: only one
+// of them could become the object, and a commit would make the prefix unreadable.
 func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 	sums := map[string]string{}
 	for i, o := range append(tree.Objects, tree.Manifests...) {
@@ -226,7 +224,7 @@ func (m *Mirror) missingEverywhere(tree *table.Tree, i int) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// warnOfGone says which files of rows are nowhere.
+// warnOfGone warns of data files that are neither in the directory nor in the bucket.
 func (m *Mirror) warnOfGone(tree *table.Tree) {
 	var gone []string
 	for i, o := range tree.Objects[:len(tree.Files)] {
@@ -240,7 +238,7 @@ func (m *Mirror) warnOfGone(tree *table.Tree) {
 	}
 }
 
-// send makes an object of a file.
+// send uploads a file as an object.
 func (m *Mirror) send(ctx context.Context, o table.Object) error {
 	file := m.local(o)
 	info, err := os.Stat(file)
@@ -253,7 +251,7 @@ func (m *Mirror) send(ctx context.Context, o table.Object) error {
 	if err = create(); errors.Is(err, errExists) {
 		err = m.compareObject(ctx, o, info.Size())
 		if errors.Is(err, errOtherContents) {
-			// Of an owner that was lost before it could commit, long ago.
+			// The object belongs to an owner that stopped before it could commit, long ago.
 			if err = m.store.remove(ctx, o.Path); err == nil {
 				err = create()
 			}
@@ -266,10 +264,10 @@ func (m *Mirror) send(ctx context.Context, o table.Object) error {
 	return nil
 }
 
-// errOtherContents means that an object is not what its name says here.
+// errOtherContents means that an object of the same name has different contents.
 var errOtherContents = errors.New("an object of other contents is in the way")
 
-// compareObject compares an object that is there with what was to be uploaded.
+// compareObject compares an existing object with the file to upload.
 func (m *Mirror) compareObject(ctx context.Context, o table.Object, size int64) error {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	err := m.store.get(ctx, o.Path, size, func(r io.Reader) error {
@@ -299,8 +297,8 @@ func (m *Mirror) local(o table.Object) string {
 	return filepath.Join(m.opts.Directory, filepath.FromSlash(o.Path))
 }
 
-// isMirrorObject reports whether an object is one of those that a Mirror makes: no other is
-// ever deleted.
+// isMirrorObject reports whether p is the path of an object that a Mirror creates. Other objects are
+// never deleted.
 func isMirrorObject(p string) bool {
 	dir, name := path.Split(p)
 	switch dir {
@@ -350,8 +348,8 @@ func (m *Mirror) deleteExpiredObjects(ctx context.Context, tree *table.Tree) err
 	return err
 }
 
-// updateLocalStats finds out how much is in the directory and not in the bucket, also while the
-// store does not answer.
+// updateLocalStats measures the local bytes and the bytes not yet uploaded, also while the store does
+// not answer.
 func (m *Mirror) updateLocalStats() error {
 	tree, err := m.tree()
 	if err != nil || tree == nil {
@@ -361,7 +359,7 @@ func (m *Mirror) updateLocalStats() error {
 	return m.evict(tree)
 }
 
-// updateBehind notes since when the bucket lacks something of a tree.
+// updateBehind records since when the bucket lacks a part of tree.
 func (m *Mirror) updateBehind(tree *table.Tree) {
 	if tree.Generation <= m.marker.Generation {
 		m.stats.behind.Store(0)
