@@ -229,14 +229,14 @@ func (m *Mirror) refuse(err error, hint string) error {
 	return &warehouse.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
 }
 
-// unuploadedRowsError is the error of rows for which there is no place in the prefix any more.
+// unuploadedRowsError returns the error for rows of the directory that no longer fit into the prefix.
 func (m *Mirror) unuploadedRowsError(head *bucketCommit) error {
 	return m.refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
 		"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
 }
 
-// notImported makes sure that the rows which only the directory has were not brought to
-// a prefix of their own: they would count twice.
+// notImported checks that the rows that only the directory has were not imported to a prefix of their own;
+// otherwise they would count twice.
 func (m *Mirror) notImported(ctx context.Context, found *marker, head *bucketCommit) error {
 	imported, err := m.store.Store(abandonedPrefix(found.Owner)).head(ctx)
 	if err == nil && imported != nil {
@@ -246,26 +246,26 @@ func (m *Mirror) notImported(ctx context.Context, found *marker, head *bucketCom
 	return err
 }
 
-// rebase puts what the directory has, and the prefix has not, on top of what another
-// has made of the prefix.
+// rebase merges the rows that the directory has and the prefix lacks into the state that another owner
+// committed.
 func (m *Mirror) rebase(dir string, theirs *table.Tree, found *marker, head *bucketCommit) error {
 	w, err := m.writer()
 	if err != nil {
 		return err
 	}
-	// A commit of ours may have counted without our having noted it.
+	// A commit of ours can have succeeded without our recording it.
 	if err = w.Rebase(dir, theirs, max(found.Sequence, takenOverAt(head, found.Owner))); errors.Is(err, table.ErrApart) {
 		return errors.Join(m.unuploadedRowsError(head), err)
 	}
 	return err
 }
 
-// probe finds out whether the store keeps its word not to replace an object, without
-// which two collectors could spoil each other's commits, and what time it is there.
+// probe checks that the store never replaces an existing object, without which two collectors could overwrite
+// each other's commits. It returns the current time of the store.
 func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 	path := commitDir + "probe-" + m.session
-	defer func() { _ = m.store.remove(ctx, path) }() // else it is removed later as what nobody needs
-	// Two at once: a store may look first and write then.
+	defer func() { _ = m.store.remove(ctx, path) }() // if this fails, the object is removed later as unreferenced
+	// Two requests at once: a store can check for existence first and write afterwards.
 	var errs [2]error
 	var atOnce sync.WaitGroup
 	for i := range errs {
@@ -294,7 +294,7 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 	return found[0].at, nil
 }
 
-// manifests fetches those that a directory does not have.
+// manifests returns a function that downloads the manifests missing in dir.
 func (s *Store) manifests(ctx context.Context, dir string) func([]table.Object) error {
 	return func(objects []table.Object) error {
 		return parallelDo(len(objects), func(i int) error {
@@ -308,10 +308,10 @@ func (s *Store) manifests(ctx context.Context, dir string) func([]table.Object) 
 	}
 }
 
-// parallel is how many requests are under way at a time.
+// parallel is the maximum number of concurrent requests.
 const parallel = 8
 
-// parallelDo does something n times, some at once, and stops at the first error.
+// parallelDo calls do n times, several calls at once, and stops at the first error.
 func parallelDo(n int, do func(i int) error) error {
 	errs := make([]error, min(n, parallel))
 	var next atomic.Int64

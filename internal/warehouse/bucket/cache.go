@@ -22,25 +22,24 @@ import (
 // DefaultCacheBytes bounds a Cache.
 const DefaultCacheBytes = 10_000_000_000
 
-// Cache keeps data files of buckets on the local disk, those that were used last.
-// Several processes may use it at once. Layout:
+// Cache keeps the most recently used data files of buckets on the local disk.
+// Several processes can use it at once. Layout:
 //
 //	manifests/<address>/_manifest/*.json
 //	objects/<name and checksum>.parquet   what later commands find
 //	use/<random>/                         second names of the files of one command
 //	compact-<random>/, import-<random>/   where one command works, see scratch
 //
-// A command asks for the second names, so that no other one can take a file away
-// from it by making room; a directory in use whose lock is free is of a command that
-// was killed.
+// A command opens the second names, so that another command that evicts a file cannot take it away. A
+// directory in use whose lock is free belongs to a command that was killed.
 type Cache struct {
-	// Verified remembers which files of the cache are whole; nil compares them for each command.
+	// Verified remembers the files of the cache that are intact. If it is nil, each command verifies them again.
 	Verified *parquet.VerifiedFiles
 
 	root string
 	max  int64
 	use  *scratch // nil once closed
-	// rollups are those that were not brought yet, by the paths that they will have.
+	// rollups are the rollups not downloaded yet, keyed by their planned paths.
 	rollups map[string]wantedFile
 	held    struct { // in use
 		files int
@@ -48,7 +47,7 @@ type Cache struct {
 	}
 }
 
-// OpenCache begins to use the cache in a directory, which is made if need be.
+// OpenCache opens the cache in a directory and creates the directory if needed.
 func OpenCache(root string, bytes int64) (*Cache, error) {
 	for _, dir := range []string{"objects", "use", "manifests"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
@@ -62,7 +61,7 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 	return &Cache{root: root, max: bytes, use: use, rollups: map[string]wantedFile{}}, nil
 }
 
-// DefaultCacheRoot is where a command keeps it.
+// DefaultCacheRoot returns the default directory of the cache.
 func DefaultCacheRoot() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -71,7 +70,7 @@ func DefaultCacheRoot() (string, error) {
 	return filepath.Join(dir, "corehour"), nil
 }
 
-// Close lets others take the room.
+// Close releases the files, so that other commands can evict them.
 func (c *Cache) Close() error {
 	if c.use == nil {
 		return nil
@@ -79,7 +78,7 @@ func (c *Cache) Close() error {
 	return exclusively(c.root, func() error {
 		err := errors.Join(c.use.lock.Close(), os.RemoveAll(c.use.path))
 		c.use = nil
-		// Commands that ran side by side may have brought more than one alone.
+		// Commands that ran at the same time can exceed the bound together.
 		return errors.Join(err, c.makeRoom(c.max))
 	})
 }
@@ -99,7 +98,7 @@ func (w *wantedFile) name() string {
 	return digest(fmt.Sprintf("%s\n%s\n%s\n%d", w.store.Address(), w.object.Path, w.object.Checksum, w.object.Bytes)) + ".parquet"
 }
 
-// fetchHeld has the files in the command's own directory and tells their paths.
+// fetchHeld links or downloads files into the command's own directory and returns their paths.
 func (c *Cache) fetchHeld(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
 	held := c.held
 	held.files += len(want)
@@ -117,16 +116,15 @@ func (c *Cache) fetchHeld(ctx context.Context, want []wantedFile, tell io.Writer
 	return paths, err
 }
 
-// plannedPath tells where sums will be once they are brought.
+// plannedPath returns the path that a rollup has once it is downloaded.
 func (c *Cache) plannedPath(w wantedFile) string {
 	path := filepath.Join(c.use.path, w.name())
 	c.rollups[path] = w
 	return path
 }
 
-// Bring has sums of a Snapshot in the cache. It lists those that are there then, and says
-// what is wrong with the others: readers can do without those that are gone or damaged, or
-// that there is no room for.
+// Bring downloads the rollups of a Snapshot to the cache and returns the available ones. It writes the problems
+// of the others to tell: readers work without rollups that are missing, damaged or too large for the cache.
 func (c *Cache) Bring(ctx context.Context, sums []table.Sums, tell io.Writer) (here []table.Sums, err error) {
 	if tell == nil {
 		tell = io.Discard
@@ -150,7 +148,7 @@ func (c *Cache) Bring(ctx context.Context, sums []table.Sums, tell io.Writer) (h
 	if len(want) > 0 {
 		err = bring(0, len(want))
 	}
-	if err != nil && len(want) > 1 { // one may be the cause
+	if err != nil && len(want) > 1 { // a single file can be the cause
 		err = nil
 		for i := range want {
 			err = errors.Join(err, bring(i, i+1))
@@ -167,8 +165,8 @@ func (c *Cache) Bring(ctx context.Context, sums []table.Sums, tell io.Writer) (h
 	return here, err
 }
 
-// fetch links the files that are here and fetches the others, and those that have changed since
-// they were fetched.
+// fetch links the files that are in the cache. It downloads the missing files and the files that changed since
+// their download.
 func (c *Cache) fetch(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
 	paths := make([]string, len(want))
 	var linked, missing []int
@@ -206,7 +204,7 @@ func (c *Cache) fetch(ctx context.Context, want []wantedFile, tell io.Writer) ([
 	}
 	fmt.Fprintf(tell, "fetching %d files, %s; %d are here already\n", len(missing), megabytes(bytes), len(want)-len(missing))
 	said := progress{tell: tell, all: bytes, next: now.Add(sayEvery)}
-	damage := make([]error, len(missing)) // all of it is named
+	damage := make([]error, len(missing)) // the error names all damaged files
 	err = parallelDo(len(missing), func(n int) error {
 		w, path := want[missing[n]], paths[missing[n]]
 		if err := w.store.download(ctx, w.object, path); errors.Is(err, warehouse.ErrCorrupt) {
@@ -225,14 +223,14 @@ func (c *Cache) fetch(ctx context.Context, want []wantedFile, tell io.Writer) ([
 	return paths, errors.Join(append(damage, err)...)
 }
 
-// changed lists which of the linked files are not what was fetched, and takes them out.
+// changed returns the linked files that differ from their downloaded contents, and removes them from the cache.
 func (c *Cache) changed(ctx context.Context, want []wantedFile, paths []string, linked []int) (changed []int, err error) {
 	files := make([]parquet.File, len(linked))
 	for n, i := range linked {
 		o := &want[i].object
 		files[n] = parquet.File{Path: filepath.Join(c.root, "objects", want[i].name()), Bytes: o.Bytes, Checksum: o.Checksum}
 	}
-	_ = c.Verified.Verify(ctx, files) // whatever it is, they are fetched again
+	_ = c.Verified.Verify(ctx, files) // the files are downloaded again whatever the error is
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -250,8 +248,8 @@ func (c *Cache) changed(ctx context.Context, want []wantedFile, paths []string, 
 	return changed, nil
 }
 
-// makeRoom removes files that were not used for the longest time until at most max
-// bytes are left. Those of running commands stay on the disk until these end.
+// makeRoom evicts the least recently used files until at most max bytes remain. Files of running commands stay
+// on disk until these commands end.
 func (c *Cache) makeRoom(max int64) error {
 	entries, err := os.ReadDir(filepath.Join(c.root, "objects"))
 	if err != nil {
@@ -278,7 +276,7 @@ func (c *Cache) makeRoom(max int64) error {
 	return nil
 }
 
-// sayEvery is the pause between two lines about a download.
+// sayEvery is the interval between two progress lines of a download.
 const sayEvery = 5 * time.Second
 
 type progress struct {

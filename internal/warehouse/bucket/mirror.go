@@ -46,13 +46,13 @@ type Options struct {
 const (
 	DefaultLocalBytes = 10 << 30
 	DefaultInterval   = 30 * time.Second
-	// renew is when the next heartbeat is due, and is made at the next interval or between
-	// two files of an upload. It is less than the default interval, which ticks.
+	// renew is the time between two heartbeats, sent at the next interval or between two files of an
+	// upload. It is shorter than the default interval.
 	renew    = 20 * time.Second
 	minLease = 2 * time.Minute
 )
 
-// lease is how long the prefix stays ours: at least two heartbeats may be missed.
+// lease returns how long the prefix stays ours without a heartbeat: at least two heartbeats can be missed.
 func (o *Options) lease() time.Duration { return max(minLease, 4*o.Interval) }
 
 func (o *Options) defaults() {
@@ -69,8 +69,8 @@ type Mirror struct {
 	lock  *os.File
 	loop  sync.WaitGroup
 	stop  context.CancelFunc
-	early error // what kept the store from being asked at first
-	// writer opens the one of the directory if it is not open; nil if there is none.
+	early error // the reason why the store could not be asked at the start
+	// writer opens the directory's writer if it is not open. It is nil if there is no writer.
 	writer func() (*table.Writer, error)
 
 	mu      sync.Mutex // one step at a time
@@ -78,23 +78,23 @@ type Mirror struct {
 	marker  marker
 	held    bool       // the prefix is ours
 	handed  []takeover // from owners before
-	// newest is our last commit, of the time last. beat is held for heartbeats in an upload.
+	// newest is our last commit, made at the time last. beat is held for heartbeats during an upload.
 	newest *bucketCommit
 	last   time.Time
 	beat   sync.Mutex
-	// known are the checksums of the objects of the prefix, doomed those that no commit
-	// leads to any more, since when.
+	// known maps the objects of the prefix to their checksums. doomed maps unreferenced objects to the
+	// time since when no commit references them.
 	known  map[string]string
 	doomed map[string]time.Time
 	// committed are the data files that our last commit references.
 	committed map[string]bool
-	lacking   bool  // objects that the commit led to were gone when the prefix became ours
-	asOf      int64 // what had been written when the directory's tree was read
-	reached   int64 // the generation that the directory was seen to be of
+	lacking   bool  // objects that the commit references were missing when the prefix became ours
+	asOf      int64 // bytes written when the directory's tree was read
+	reached   int64 // the newest generation seen in the directory
 
 	pins  pins
 	stats stats
-	lost  atomic.Pointer[error] // set for good when another has the prefix
+	lost  atomic.Pointer[error] // set permanently when another collector has the prefix
 }
 
 // Stats are the statistics of a Mirror.
@@ -138,18 +138,17 @@ func (m *Mirror) Stats() Stats {
 	return s
 }
 
-// NewMirror makes the directory and the prefix one: what the prefix holds and the
-// directory does not know comes to the directory. The directory must not be open
-// for writing. It fails with an error of kind ErrTaken if another collector holds
-// the prefix, or the directory has rows that the prefix can't take, and ErrRefused if
-// the store says no.
+// NewMirror brings the directory and the prefix to one state: it downloads the state of the prefix that the
+// directory lacks. The directory must not be open for writing. It fails with an error of kind ErrTaken if
+// another collector holds the prefix or the directory has rows that the prefix cannot accept, and with
+// ErrRefused if the store refuses the requests.
 func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
 	return newMirror(ctx, b, o, nil)
 }
 
-// newMirror also puts rows that only the directory has on top of what maintenance has
-// made of the prefix, by the directory's writer. If the store does not answer and the
-// directory was there before, the Mirror tries again when it is started.
+// newMirror is NewMirror that also rebases rows that only the directory has onto the prefix's state after
+// maintenance, by the directory's writer. If the store does not answer and the directory was used before, the
+// Mirror tries again when it is started.
 func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*table.Writer, error)) (*Mirror, error) {
 	o.defaults()
 	if err := CheckPrefix(o.Prefix); err != nil {

@@ -25,26 +25,25 @@ import (
 type Bucket struct {
 	location
 	blobs *blob.Bucket
-	// identify, if not nil, tells why there are no credentials.
+	// identify, if not nil, returns the reason why there are no credentials.
 	identify func(context.Context) error
 	inject   Injector
-	// warn, if not nil, is given what the client of the store warns of.
+	// warn, if not nil, receives the warnings of the store's client.
 	warn func(string)
 }
 
-// firstAnswer bounds a command's wait for the first one: enough to find credentials and to
-// list a page far away, and so short that a person does not wonder.
+// firstAnswer bounds the time a command waits for the first answer. It is long enough to find credentials
+// and to list a page of a distant store, and short enough for a person who waits.
 const firstAnswer = 10 * time.Second
 
-// Injector is asked before and after every request, for tests: op is create, read,
-// list or remove. An error before a request takes its place; one after it hides
-// that it took effect.
+// Injector is called before and after every request, for tests. op is create, read, list or remove. An error
+// returned before a request replaces it; an error returned after it hides its success.
 type Injector func(op, key string, after bool) error
 
-// Inject puts faults into all requests from now on.
+// Inject makes all further requests call i.
 func (b *Bucket) Inject(i Injector) { b.inject = i }
 
-// Open prepares requests to a bucket, and makes none.
+// Open opens a bucket. It makes no request.
 func Open(ctx context.Context, address string) (*Bucket, error) {
 	l, err := parse(address)
 	if err != nil {
@@ -57,7 +56,7 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	case schemeS3:
 		b.blobs, b.identify, err = openS3(ctx, l, logging.LoggerFunc(b.log))
 	case schemeFile:
-		// What a file holds is all there is to it, so no second one describes it.
+		// An object needs no metadata, so the driver writes no second file for it.
 		b.blobs, err = fileblob.OpenBucket(l.name, &fileblob.Options{Metadata: fileblob.MetadataDontWrite, NoTempDir: true})
 		if os.IsNotExist(err) {
 			err = fmt.Errorf("%w (create the directory first)", err)
@@ -69,16 +68,16 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	return b, nil
 }
 
-// log takes lines of the S3 client, which writes them to standard error by default.
+// log receives the lines of the S3 client, which writes them to standard error by default.
 func (b *Bucket) log(kind logging.Classification, format string, args ...any) {
 	if b.warn != nil && kind == logging.Warn {
 		b.warn("The S3 client warns: " + fmt.Sprintf(format, args...))
 	}
 }
 
-// openS3 leaves the options to the driver, but for a region that is missing: the
-// driver would find out with every request. The driver's client has no option for a logger,
-// so it is made once more with one.
+// openS3 leaves the options to the driver, except for a missing region, which the driver would look up
+// with every request. The driver's client has no option for a logger, so openS3 creates a second client
+// with one.
 func openS3(ctx context.Context, l *location, log logging.Logger) (*blob.Bucket, func(context.Context) error, error) {
 	who := url.Values{}
 	for _, option := range []string{"region", "profile", "anonymous"} {
@@ -111,8 +110,8 @@ func openS3(ctx context.Context, l *location, log logging.Logger) (*blob.Bucket,
 	return blobs, identify, err
 }
 
-// openGCS takes the credentials of the environment; an endpoint given as http:// is
-// an emulator and gets none.
+// openGCS uses the credentials of the environment. An endpoint that begins with http:// is an emulator and
+// gets no credentials.
 func openGCS(ctx context.Context, l *location) (*blob.Bucket, error) {
 	endpoint := l.query.Get("endpoint")
 	for name := range l.query {
@@ -136,5 +135,5 @@ func openGCS(ctx context.Context, l *location) (*blob.Bucket, error) {
 	return gcsblob.OpenBucket(ctx, client, l.name, nil)
 }
 
-// Close lets go of the connections.
+// Close closes the connections.
 func (b *Bucket) Close() error { return b.blobs.Close() }

@@ -212,10 +212,10 @@ func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 	return missing, nil
 }
 
-// missingEverywhere reports whether an object of a tree is neither in the bucket nor in the directory, and the
-// bucket does without. Sums may never have been there: who does not know of these may have committed
-// without them, and readers form their own. Rows were there if the newest commit leads to them, and
-// somebody has removed them: readers of their date name them, other rows must not wait for them.
+// missingEverywhere reports whether an object of a tree is neither in the bucket nor in the directory and the
+// bucket can do without it. Rollups may never have been uploaded: a writer that does not know them can have
+// committed without them, and readers compute their own. Rows were uploaded if the newest commit references
+// them, and somebody has removed them: readers of that date report them, and other rows must not wait.
 func (m *Mirror) missingEverywhere(tree *table.Tree, i int) bool {
 	if i >= len(tree.Objects) || i < len(tree.Files) && !m.committed[tree.Objects[i].Path] {
 		return false

@@ -23,7 +23,7 @@ const (
 	noCredentials  = "no credentials could be had from the environment: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a `profile` in the address, or give the machine or pod a role"
 )
 
-// byCode is what the error codes of S3 mean that say more than their status.
+// byCode maps error codes of S3 that are more specific than their status to hints.
 var byCode = map[string]string{
 	"NoSuchBucket": noBucket, "InvalidBucketName": badAddress,
 	"InvalidAccessKeyId": badCredentials, "SignatureDoesNotMatch": badCredentials, "InvalidToken": badCredentials, "ExpiredToken": badCredentials,
@@ -31,15 +31,14 @@ var byCode = map[string]string{
 	"AuthorizationHeaderMalformed": otherRegion, "PermanentRedirect": otherRegion, "IllegalLocationConstraintException": otherRegion,
 }
 
-// byStatus is what answers mean that stay the same however often one asks. Of 400,
-// S3 makes faults that pass, too.
+// byStatus maps permanent HTTP statuses to hints. Status 400 is absent: S3 also uses it for
+// temporary faults.
 var byStatus = map[int]string{
 	http.StatusMovedPermanently: otherRegion, http.StatusUnauthorized: badCredentials, http.StatusForbidden: noRight,
 	http.StatusNotFound: noBucket, http.StatusMethodNotAllowed: badAddress, http.StatusNotImplemented: badAddress,
 }
 
-// answerOf is the status and the code with which a store has answered, empty if it
-// has not.
+// answerOf returns the status and the error code of the store's answer, or zero values if there was no answer.
 func answerOf(err error) (status int, code string) {
 	var s3 interface{ HTTPStatusCode() int }
 	var gcs *googleapi.Error
@@ -56,7 +55,7 @@ func answerOf(err error) (status int, code string) {
 	return status, code
 }
 
-// refusal tells what helps if trying again does not.
+// refusal returns a hint for the operator, and whether the error is permanent.
 func (b *Bucket) refusal(err error) (hint string, permanent bool) {
 	if b.scheme == schemeFile {
 		if errors.Is(err, fs.ErrPermission) {
@@ -82,7 +81,7 @@ func (b *Bucket) refusal(err error) (hint string, permanent bool) {
 	return hint, permanent
 }
 
-// isNotFound reports whether the store has answered that there is no such object.
+// isNotFound reports whether the store answered that the object does not exist.
 func isNotFound(err error) bool {
 	status, code := answerOf(err)
 	return gcerrors.Code(err) == gcerrors.NotFound && (status == 0 || status == http.StatusNotFound) && code != "NoSuchBucket"
@@ -91,8 +90,7 @@ func isNotFound(err error) bool {
 // identifyWithin bounds the search for credentials.
 const identifyWithin = 10 * time.Second
 
-// unidentified is why requests can't be made for want of credentials, nil if there
-// are some.
+// unidentified returns the reason why there are no credentials for requests, nil if there are some.
 func (b *Bucket) unidentified(ctx context.Context) error {
 	if b.identify == nil || ctx.Err() != nil {
 		return nil
@@ -102,7 +100,7 @@ func (b *Bucket) unidentified(ctx context.Context) error {
 	return b.identify(ctx)
 }
 
-// isTemporary reports whether what gives credentials did not answer, and may yet.
+// isTemporary reports whether the source of credentials did not answer but can answer later.
 func isTemporary(err error) bool {
 	var unreachable net.Error
 	status, _ := answerOf(err)

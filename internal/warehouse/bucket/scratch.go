@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// scratchLock is held for as long as a command uses a directory; of a cache itself,
-	// while one looks after it.
+	// scratchLock is the lock file of a directory. A command holds it while it uses its scratch directory;
+	// in the cache directory itself it is held during cleanup.
 	scratchLock    = "LOCK"
 	cacheScratch   = "use/"
 	compactScratch = "compact-"
 	importScratch  = "import-"
 )
 
-// scratch is a directory of one command, which goes when that ends. One whose lock is
-// free is of a command that was killed.
+// scratch is the directory of one command, deleted when the command ends. A directory whose lock is free
+// belongs to a command that was killed.
 type scratch struct {
 	path string
 	lock *os.File
 }
 
-// newScratch makes one below root, and removes what killed commands have left there.
+// newScratch creates a scratch directory below root and removes the directories of killed commands.
 func newScratch(root, kind string) (*scratch, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, err
@@ -46,13 +46,13 @@ func newScratch(root, kind string) (*scratch, error) {
 	return s, err
 }
 
-// remove deletes it. What can't be deleted the next command sweeps.
+// remove deletes the directory. The next command sweeps files that cannot be deleted now.
 func (s *scratch) remove() {
 	_ = os.RemoveAll(s.path)
 	_ = s.lock.Close()
 }
 
-// exclusively runs do while no other process looks after the directory.
+// exclusively runs do while it holds the lock of the directory root. It waits for the lock for at most patience.
 func exclusively(root string, do func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
@@ -67,7 +67,7 @@ func exclusively(root string, do func() error) error {
 	}
 }
 
-// sweep removes what killed commands have left.
+// sweep removes the directories of killed commands.
 func sweep(root string) error {
 	for _, pattern := range []string{cacheScratch + "*", compactScratch + "*", importScratch + "*"} {
 		found, err := fs.Glob(os.DirFS(root), pattern)

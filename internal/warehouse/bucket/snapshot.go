@@ -18,9 +18,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Prefixes lists the collectors' prefixes of a bucket. Others that are there are
-// not for us, and left out. Commands begin with it, so a store that hangs is found out
-// soon.
+// Prefixes lists the collectors' prefixes of a bucket and omits foreign ones. Commands call it first, so that
+// a store that does not answer is detected soon.
 func (b *Bucket) Prefixes(ctx context.Context) ([]string, error) {
 	root := b.key("")
 	found, err := b.listed(ctx, &blob.ListOptions{Prefix: root, Delimiter: "/"}, firstAnswer)
@@ -38,18 +37,17 @@ func (b *Bucket) Prefixes(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Read says what is to be read of a bucket.
+// Read selects the data to read from a bucket.
 type Read struct {
-	// Date, if not nil, tells which dates are of interest.
+	// Date, if not nil, reports whether a date is needed.
 	Date func(date string) bool
-	// Tell gets a line from time to time.
+	// Tell receives a progress line from time to time.
 	Tell io.Writer
 }
 
-// Snapshot resolves the newest commit of every collector and brings the files of
-// the dates asked for to the cache, where they stay until it is closed; Bring does so with
-// their rollups. dates are all that the bucket holds. Other dates may be asked for
-// later. A collector that commits meanwhile does no harm.
+// Snapshot resolves the newest commit of every collector and downloads the files of the requested dates to
+// the cache, where they stay until the snapshot is closed. Bring does the same for their rollups. dates are
+// all dates of the bucket; the others can be requested later. Commits during the download are safe.
 func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *table.Snapshot, dates []string, err error) {
 	names, err := b.Prefixes(ctx)
 	if err != nil {
@@ -61,8 +59,8 @@ func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *table.Snaps
 	if r.Tell == nil {
 		r.Tell = io.Discard
 	}
-	// What is deleted while it is fetched is deleted because a newer commit counts, which does
-	// not lead to it.
+	// An object that is deleted during its download is deleted because a newer commit does not
+	// reference it.
 	before := ""
 	for range maxListRetries {
 		if s, dates, err = c.snapshot(ctx, b, names, r); !errors.Is(err, errNotFound) || err.Error() == before {
@@ -134,8 +132,8 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	return s, slices.Compact(dates), nil
 }
 
-// tree is the newest commit of a collector, nil if there is none. Its manifests are
-// kept, so that the next command fetches only what is new.
+// tree returns the tree of a collector's newest commit, nil if there is none. Manifests stay in the cache,
+// so that the next command downloads only new ones.
 func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*table.Tree, error) {
 	head, err := s.head(ctx)
 	if err != nil || head == nil {
@@ -158,7 +156,7 @@ func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*table.Tree, error)
 		return nil, err
 	}
 	for _, e := range entries {
-		// Another command may look at other dates.
+		// Another command can need the manifests of other dates.
 		if info, err := e.Info(); err == nil && !used[e.Name()] && time.Since(info.ModTime()) > manifestsStay {
 			_ = os.Remove(filepath.Join(dir, "_manifest", e.Name()))
 		}
@@ -166,10 +164,10 @@ func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*table.Tree, error)
 	return tree, nil
 }
 
-// manifestsStay is how long manifests that a command did not need stay in the cache.
+// manifestsStay is how long unused manifests stay in the cache.
 const manifestsStay = 24 * time.Hour
 
-// InUse reports whether the prefix is one of a collector.
+// InUse reports whether a collector has made a commit in the prefix.
 func (s *Store) InUse(ctx context.Context) (bool, error) {
 	head, err := s.head(ctx)
 	return head != nil, err

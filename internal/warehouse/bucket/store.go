@@ -28,18 +28,18 @@ type Store struct {
 	name string
 }
 
-// Store is the prefix of that name.
+// Store returns the prefix with the given name.
 func (b *Bucket) Store(name string) *Store { return &Store{b, name} }
 
-// Address names the prefix for people.
+// Address returns the address of the prefix for messages.
 func (s *Store) Address() string { return s.location.String() + "/" + s.name }
 
 func (s *Store) key(path string) string { return s.location.key(s.name + "/" + path) }
 
 const (
-	// maxObject bounds what is read into memory: commits and manifests.
+	// maxObject bounds the size of objects read into memory: commits and manifests.
 	maxObject = 256 << 20
-	// Requests that take longer than the patience plus this pace allows are given up.
+	// A request is cancelled after patience plus the time that its bytes take at pace.
 	patience = time.Minute
 	pace     = 256 << 10 // bytes a second
 	// partBytes is how much of an upload is in memory at a time.
@@ -65,15 +65,15 @@ func (b *Bucket) step(op, key string, do func() error) error {
 	return nil
 }
 
-// createText makes an object of a text, as create does.
+// createText creates an object from a text, like create.
 func (s *Store) createText(ctx context.Context, path string, text []byte) error {
 	return s.create(ctx, path, int64(len(text)), func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
 	})
 }
 
-// create makes an object of a whole file or text, or nothing; errExists if there is
-// one. An error leaves open whether it was made.
+// create creates an object from a whole file or text, atomically. It returns errExists if the object exists.
+// After any other error the object may or may not exist.
 func (s *Store) create(ctx context.Context, path string, size int64, open func() (io.ReadCloser, error)) error {
 	key := s.key(path)
 	err := s.step("create", key, func() error {
@@ -111,7 +111,7 @@ func (s *Store) create(ctx context.Context, path string, size int64, open func()
 	return s.fail(ctx, "create", key, err)
 }
 
-// ignore is for a call whose error is sure and says nothing.
+// ignore discards an expected error without information.
 func ignore(error) error { return nil }
 
 // read is the contents of a small object; errAbsent if there is none.
@@ -148,8 +148,8 @@ func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Re
 	return s.fail(ctx, "read", key, err)
 }
 
-// download brings an object to a file, which is there only when it is whole and
-// right. Two downloads of one file do not disturb each other.
+// download downloads an object to a file. The file appears only when it is complete and its checksum matches.
+// Concurrent downloads of one file are safe.
 func (s *Store) download(ctx context.Context, o table.Object, to string) error {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	tmp, err := writeTemporary(filepath.Dir(to), "."+filepath.Base(to)+"-*.tmp", func(f *os.File) error {
@@ -174,7 +174,7 @@ func (s *Store) download(ctx context.Context, o table.Object, to string) error {
 	return os.Rename(tmp, to)
 }
 
-// damaged is the error of an object that is gone, or not what was committed.
+// damaged returns the error for an object that is missing or differs from the committed one.
 func (s *Store) damaged(o table.Object, err error) error {
 	of := warehouse.DamagedRows
 	if strings.HasPrefix(o.Path, manifestDir) {
@@ -183,7 +183,7 @@ func (s *Store) damaged(o table.Object, err error) error {
 	return of("download", s.show(s.key(o.Path)), err)
 }
 
-// removeUnfinished deletes what killed downloads have left in a directory.
+// removeUnfinished deletes the temporary files of killed downloads in a directory.
 func removeUnfinished(directory string) {
 	for _, dir := range []string{"date=*", "_manifest"} {
 		left, _ := fs.Glob(os.DirFS(directory), dir+"/.*.tmp") // the pattern is a good one
@@ -200,7 +200,7 @@ type listed struct {
 	at    time.Time // by the store's clock
 }
 
-// list lists the objects whose path begins with a text.
+// list lists the objects whose path begins with the prefix begin.
 func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
 	all, err := s.listed(ctx, &blob.ListOptions{Prefix: s.key(begin)}, patience)
 	if err != nil {
@@ -215,14 +215,13 @@ func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
 	return found, nil
 }
 
-// listed is all that a listing gives. first bounds the wait for its first page.
+// listed returns all objects of a listing. first bounds the wait for its first page.
 func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions, first time.Duration) ([]*blob.ListObject, error) {
 	var found []*blob.ListObject
 	err := b.step("list", o.Prefix, func() error {
 		var err error
 		for range maxListRetries {
-			// The driver for directories fails if a file goes between finding its name
-			// and looking at it.
+			// The driver for directories fails if a file is deleted between the listing and its stat call.
 			if found, err = b.pages(ctx, o, first); err == nil || b.scheme != schemeFile || !isNotFound(err) {
 				break
 			}
@@ -235,8 +234,7 @@ func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions, first time.Dur
 	return found, nil
 }
 
-// pages asks for page after page, the first within its own bound, the others within the
-// usual patience.
+// pages requests all pages: the first one within its own bound, the others within the usual patience.
 func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions, within time.Duration) (found []*blob.ListObject, err error) {
 	it := b.blobs.List(o)
 	for {
@@ -256,7 +254,7 @@ func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions, within time.Dur
 	}
 }
 
-// remove deletes an object; one that is gone is no error.
+// remove deletes an object. A missing object is no error.
 func (s *Store) remove(ctx context.Context, path string) error {
 	key := s.key(path)
 	err := s.step("remove", key, func() error {

@@ -15,18 +15,17 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// takeover says what counted of a directory when another took its prefix over: raw
-// files up to the sequence. What its collector had written beyond it is in the
-// directory alone.
+// takeover records the committed rows of a directory when another owner took its prefix over: raw files up to
+// the sequence. Newer rows of its collector exist in the directory only.
 type takeover struct {
 	Owner    string `json:"owner"`
 	Sequence int64  `json:"sequence"`
 }
 
-// maxHanded bounds how many are remembered, the newest ones.
+// maxHanded bounds the number of remembered takeovers. The newest ones are kept.
 const maxHanded = 64
 
-// addTakeover notes that the owner of a commit is another from now on.
+// addTakeover records that the owner of the commit before is replaced by to.
 func addTakeover(before *bucketCommit, sequence int64, to string) []takeover {
 	if before == nil {
 		return nil
@@ -40,8 +39,8 @@ func addTakeover(before *bucketCommit, sequence int64, to string) []takeover {
 	return left[max(0, len(left)-maxHanded):]
 }
 
-// takenOverAt is how far an owner had come when another took the prefix over, 0 if nobody
-// knows any more.
+// takenOverAt returns the last committed sequence of an owner when another took the prefix over, 0 if the
+// takeover is no longer remembered.
 func takenOverAt(head *bucketCommit, owner string) int64 {
 	for _, h := range head.Handed {
 		if h.Owner == owner {
@@ -51,27 +50,26 @@ func takenOverAt(head *bucketCommit, owner string) int64 {
 	return 0
 }
 
-// Imported is what came of the rows that a directory still held.
+// Imported is the result of an import of rows that a directory still held.
 type Imported struct {
 	Address string `json:"address"` // of the prefix where they are now
 	Items   int    `json:"items"`
 	Rows    int64  `json:"rows"`
 	// Repeated items are stored by the collector that has the prefix now.
 	Repeated int `json:"repeated_items"`
-	// Already: an earlier import has brought them.
+	// Already means that an earlier import stored the rows.
 	Already bool `json:"already"`
 }
 
-// abandonedPrefix is where the rows of a directory go whose prefix another has.
+// abandonedPrefix returns the prefix for the rows of a directory whose own prefix has another owner.
 func abandonedPrefix(owner string) string { return "left-" + owner }
 
-// unlimitedAge is longer than any row is old.
+// unlimitedAge exceeds the age of any row.
 const unlimitedAge = 100 * 365 * 24 * time.Hour
 
-// Import brings what the directory of a collector that is gone holds beyond what it
-// has uploaded. If nobody has taken its prefix over, it is uploaded there; else it goes
-// to a prefix of its own, in one commit, which is made once however often it is tried.
-// Items that the new owner of the prefix remembers are left out.
+// Import uploads the rows of a stopped collector's directory that are not in the bucket. If nobody has taken
+// its prefix over, the rows go there. Otherwise they go to a prefix of their own in one commit, which is made
+// once, even after retries. Items that the new owner of the prefix remembers are left out.
 func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Imported, error) {
 	found, err := readMarker(directory)
 	if err != nil {
@@ -84,7 +82,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	if !ours || CheckPrefix(name) != nil {
 		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: ErrTaken, Hint: fmt.Sprintf("the directory belongs to %s: name that bucket", found.Address)}
 	}
-	// A writer adopts what is finished and not committed; it fails if one is at work.
+	// The writer recovers finished files without a commit. It fails if another writer is active.
 	w, err := table.NewWriter(directory, table.Options{})
 	if err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	}
 	defer work.remove()
 	l := &leftRows{bucket: b, from: b.Store(name), to: abandonedPrefix(found.Owner), scratch: work.path, Imported: into}
-	// A collector must not write to it any more, also while nobody can be asked.
+	// A collector must not write to the directory any more, even while the store does not answer.
 	found.Imported = true
 	if err := found.write(directory); err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	return into, l.importRows(ctx, tree, head, max(head.Handed[i].Sequence, found.Sequence, tree.Common))
 }
 
-// leftRows is an import to a prefix of its own.
+// leftRows is an import into a prefix of its own.
 type leftRows struct {
 	*Imported
 	bucket  *Bucket
@@ -177,8 +175,8 @@ func (l *leftRows) importRows(ctx context.Context, tree *table.Tree, taken *buck
 	return errors.Join(m.Push(ctx), m.Close())
 }
 
-// openKnown is what the new owner of the prefix remembers to have stored: all that its
-// manifests still tell, whatever the owner's bounds are.
+// openKnown opens the items that the new owner of the prefix remembers as stored: all items in its manifests,
+// regardless of the owner's bounds.
 func (l *leftRows) openKnown(ctx context.Context, taken *bucketCommit) (*table.Writer, error) {
 	root := filepath.Join(l.scratch, "known")
 	if taken.Manifest != "" {

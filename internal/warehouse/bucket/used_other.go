@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// usedAt is when a file of the cache was fetched: where the time of access is kept differs.
+// usedAt returns when a file of the cache was fetched: the place of the access time differs by system.
 func usedAt(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -31,9 +31,9 @@ func NewWriter(ctx context.Context, o Options, p table.Options) (*Writer, error)
 	return w, nil
 }
 
-// Writer opens a directory that is uploaded to the bucket, which it closes at its end.
-// While the store does not answer, a directory that was uploaded before can be written
-// to; what the prefix has become meanwhile it takes over later.
+// Writer opens a directory that is uploaded to the bucket. Its Close also closes the bucket. While the store
+// does not answer, a directory that was uploaded before can be written to; the changes of the prefix are
+// merged later.
 func (b *Bucket) Writer(ctx context.Context, o Options, p table.Options) (*Writer, error) {
 	var inner *table.Writer
 	open := func() (w *table.Writer, err error) {
@@ -57,9 +57,8 @@ func (b *Bucket) Writer(ctx context.Context, o Options, p table.Options) (*Write
 	return nil, err
 }
 
-// Write commits to the directory; the upload follows. It fails while the directory
-// holds as much as it may of what is not uploaded, and for good when another
-// collector has the prefix.
+// Write commits items to the directory; the upload follows. It fails while the directory is full of rows
+// that are not uploaded, and permanently after another collector has taken the prefix.
 func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	if err := w.Settle(); err != nil {
 		return warehouse.Result{}, err
@@ -76,7 +75,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	return res, err
 }
 
-// Close uploads what is written and gives the prefix back.
+// Close uploads the remaining rows and releases the prefix.
 func (w *Writer) Close() error {
 	return errors.Join(w.Mirror.Close(), w.Writer.Close(), w.bucket.Close())
 }
