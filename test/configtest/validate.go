@@ -1,9 +1,9 @@
-// Package configtest runs the collector's `validate` on configurations of
-// processors, as tests need it of every component that has a file of its own.
+// Package configtest runs the collector's `validate` on processor configurations, for the tests of components in
+// their own packages.
 //
-// Its invariant: it is the real command, with the real configuration providers.
+// Its invariant: it runs the real command with the real configuration providers.
 //
-// It starts nothing: no component listens or works.
+// It starts no component.
 package configtest
 
 import (
@@ -26,9 +26,8 @@ import (
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
-// Validate runs `validate` on a pipeline with one processor, whose
-// configuration is given as YAML in one line. It returns what the command
-// prints to standard error, and its error.
+// Validate runs `validate` on a pipeline with one processor. section is the processor's configuration as YAML on one
+// line. It returns the command's standard error and its error.
 func Validate(t *testing.T, factory processor.Factory, section string) (printed string, err error) {
 	t.Helper()
 	nopReceiver, nopExporter := receivertest.NewNopFactory(), exportertest.NewNopFactory()

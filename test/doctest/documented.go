@@ -1,7 +1,7 @@
-// Package doctest lets a test compare the figures of a page with those of the code:
-// a constant that is changed without its page fails where it is.
+// Package doctest lets a test compare the figures on a page with those in the code. If a constant changes but
+// its page does not, the test next to the constant fails.
 //
-// It does not understand pages; it looks for sentences.
+// It does not parse pages; it searches for sentences.
 package doctest
 
 import (
@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// Contains fails for every sentence that a page of docs/ does not have, however its lines
-// are broken.
+// Contains fails the test for every sentence that a page of docs/ does not contain. Line breaks are ignored.
 func Contains(t testing.TB, page string, sentences ...string) {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -123,7 +123,7 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	}
 	var names []string
 	for name, j := range s.jobs {
-		if created := j.Statistics.CreationTime; created == "" || created >= ask.Get("minCreationTime") && // strings of equal length
+		if created := j.Statistics.CreationTime; created == "" || created >= ask.Get("minCreationTime") && // equally long
 			(ask.Get("maxCreationTime") == "" || created <= ask.Get("maxCreationTime")) {
 			names = append(names, name)
 		}

@@ -1,9 +1,8 @@
-// Package figures prints what a benchmark or simulation measured, always in the
-// same form: a table for people and build/bench/<name>.json for machines.
+// Package figures prints the results of a benchmark or simulation in one format: a table for people and
+// build/bench/<name>.json for machines.
 //
-// A figure is a value next to a goal, and where there is one, next to a peer that
-// was measured in the same run; a missed goal is printed as short and stays.
-// The package measures nothing itself.
+// A figure is a value with an optional goal and an optional peer, measured in the same run. A missed goal is
+// printed as short. The package measures nothing itself.
 package figures
 
 import (
@@ -20,7 +19,7 @@ import (
 	"text/tabwriter"
 )
 
-// Better says which way is good.
+// Better is the direction in which a value improves.
 type Better string
 
 const (
@@ -28,8 +27,8 @@ const (
 	Higher Better = "higher"
 )
 
-// Result is one figure. Goal is compared with Ratio where there is a peer, else
-// with Value; nil means the figure is reported, not judged.
+// Result is one figure. Goal is compared with Ratio if there is a peer, otherwise with Value. A nil Goal means
+// that the figure is reported without a check.
 type Result struct {
 	Name      string   `json:"name"`
 	Value     float64  `json:"value"`
@@ -42,7 +41,7 @@ type Result struct {
 	OK        bool     `json:"ok"`
 }
 
-// Run is one run.
+// Run is the report of one run.
 type Run struct {
 	Name    string   `json:"name"`
 	Machine string   `json:"machine"`
@@ -50,24 +49,23 @@ type Run struct {
 	Results []Result `json:"results"`
 }
 
-// New starts a report and names the machine and the commit it is about.
+// New starts a report. It records the machine and the commit.
 func New(name string) *Run {
 	return &Run{Name: name, Machine: machine(), Commit: commit()}
 }
 
-// Add adds a figure that stands alone.
+// Add adds a figure without a peer.
 func (r *Run) Add(name string, value float64, unit string, better Better, goal *float64) {
 	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal}, value)
 }
 
-// Compare adds a figure next to a peer's of the same run; the goal is for the
-// ratio of the two.
+// Compare adds a figure with a peer of the same run. The goal is for the ratio of the two.
 func (r *Run) Compare(name string, value float64, unit, peer string, peerValue float64, better Better, goal *float64) {
 	r.CompareRounds(name, value, unit, peer, peerValue, value/peerValue, better, goal)
 }
 
-// CompareRounds is Compare with a ratio that is not that of the two values, as the median of
-// those of rounds.
+// CompareRounds is like Compare but takes the ratio as a parameter, for example the median of the ratios of
+// several rounds.
 func (r *Run) CompareRounds(name string, value float64, unit, peer string, peerValue, ratio float64, better Better, goal *float64) {
 	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal,
 		Peer: peer, PeerValue: &peerValue, Ratio: &ratio}, ratio)
@@ -80,7 +78,7 @@ func (r *Run) addResult(result Result, judged float64) {
 	r.Results = append(r.Results, result)
 }
 
-// Goal is a goal for Add and Compare.
+// Goal returns a goal for Add and Compare.
 func Goal(x float64) *float64 { return &x }
 
 // Print writes the table.
@@ -111,7 +109,7 @@ func (r *Run) Print(w io.Writer) error {
 	return table.Flush()
 }
 
-// Missed returns an error that names each figure that misses its goal, with the goal.
+// Missed returns an error with the name and goal of each figure that misses its goal.
 func (r *Run) Missed() error {
 	var missed []string
 	for _, f := range r.Results {
@@ -125,7 +123,7 @@ func (r *Run) Missed() error {
 	return fmt.Errorf("%d of %d figures miss their goals:\n  %s", len(missed), len(r.Results), strings.Join(missed, "\n  "))
 }
 
-// judgement is a line about a figure with a goal.
+// judgement returns the line that compares a figure with its goal.
 func (f *Result) judgement() string {
 	compared, value, unit := "<=", f.Value, " "+f.Unit
 	if f.Better == Higher {

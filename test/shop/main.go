@@ -1,12 +1,11 @@
-// Command shop is a small shop that serves requests it makes up itself, at a
-// steady rate, until it gets a signal to stop. It knows nothing of corehour, and it
-// keeps counters of its own by which corehour can be judged.
+// Command shop is a small shop that generates and serves its own requests at a steady rate until it receives a
+// signal. It does not depend on corehour. Its own counters provide the truth to check corehour against.
 //
 //	corehour go --methods methods.json build -o ../../bin/corehour-shop .
 //	OTEL_SERVICE_NAME=shop ../../bin/corehour-shop --release 1.1 --rate 100 --truth truth.json
 //
-// Release 1.1 has a longer tax table, which every cart is added up with. The build gives
-// probes to the methods of methods.json: those that have a counter here.
+// Release 1.1 has a longer tax table, which is read for every cart. The build adds probes to the methods in
+// methods.json: the methods that have a counter here.
 package main
 
 import (
@@ -112,8 +111,7 @@ func serve(s settings) error {
 	return truth.Write(s.truth, truth.ProcessRecord{Version: s.release, Requests: requests})
 }
 
-// startProfile lets the runtime profile the process, by which corehour's CPU times
-// can be judged.
+// startProfile starts a CPU profile of the process, to check corehour's CPU times against.
 func startProfile(path string) (end func(), err error) {
 	if path == "" {
 		return func() {}, nil
@@ -133,8 +131,7 @@ func startProfile(path string) (end func(), err error) {
 	}, nil
 }
 
-// generate serves requests at the wanted rate until the context ends, and lets
-// those in flight finish.
+// generate serves requests at the configured rate until the context ends, then waits for requests in flight.
 func generate(ctx context.Context, s settings) int64 {
 	shelf := price.NewBook(articles)
 	index := search.NewIndex(articles)
@@ -171,7 +168,7 @@ func generate(ctx context.Context, s settings) int64 {
 					for i := range basket.Articles {
 						basket.Articles[i] = price.Article(rand.IntN(articles))
 					}
-					// A checkout that was begun is finished, stopping or not.
+					// A checkout that has started is finished even on shutdown.
 					_ = handler.Checkout(context.WithoutCancel(ctx), basket, lines)
 				} else {
 					handler.Browse([]byte("39"))
@@ -184,8 +181,8 @@ func generate(ctx context.Context, s settings) int64 {
 	return served.Load()
 }
 
-// change is what the longer table adds to the own cost of a call, measured without
-// corehour: all that Total does itself, but for the probe and thirty additions.
+// change is the increase of the own cost of a call by the longer table, measured without corehour. It covers all work
+// of Total itself except the probe and thirty additions.
 type change struct {
 	Method        string  `json:"method"`
 	BaseVersion   string  `json:"base_version"`
@@ -207,7 +204,7 @@ func printChange(out *os.File) error {
 	}
 	var base, head time.Duration
 	ratios := make([]float64, rounds)
-	for i := range ratios { // in turn, so that a slow moment hits both
+	for i := range ratios { // in turn, so that a slow moment affects both
 		b, h := timed(cart.TaxRows), timed(cart.TaxRows11)
 		base, head, ratios[i] = base+b, head+h, float64(h)/float64(b)
 	}

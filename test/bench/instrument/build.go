@@ -10,9 +10,9 @@ import (
 
 const changes = 7
 
-// builds measures the go command, plainly and with probes: after changes of a file, and from an
-// empty build cache. Of a program that does not link to net/http and TLS, as the SDK does, the floor is the
-// plain program with these (build tag "floor").
+// builds measures the go command with and without probes: after changes of a file, and from an empty build cache.
+// The SDK links net/http and TLS. For a program that does not link them, floor also measures the plain
+// program with these packages (build tag "floor"), as a lower bound.
 func (b *bench) builds(program, tree, target, file string, cold, floor bool) ([]results.Figure, error) {
 	plain := []string{"go", "build", "-o", b.path(program + "-plain.bin"), target}
 	probed := []string{b.corehour, "go", "--quiet", "build", "-o", b.path(program + "-probed.bin"), target}
@@ -51,7 +51,7 @@ func (b *bench) builds(program, tree, target, file string, cold, floor bool) ([]
 	return figures, nil
 }
 
-// cold builds with an empty build cache of its own.
+// cold builds with a separate, empty build cache.
 func (b *bench) cold(tree string, args []string) (spent, error) {
 	cache, err := os.MkdirTemp(b.dir, "cache-")
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *bench) cold(tree string, args []string) (spent, error) {
 	return timed(tree, []string{"GOCACHE=" + cache}, args...)
 }
 
-// warm runs the commands in turn, each after a change of a file, some times.
+// warm runs the commands in turn, several times, each after a change of a file.
 func warm(tree, file string, commands ...[]string) ([][]spent, error) {
 	file = filepath.Join(tree, file)
 	text, err := os.ReadFile(file)
@@ -71,7 +71,7 @@ func warm(tree, file string, commands ...[]string) ([][]spent, error) {
 	all := make([][]spent, len(commands))
 	for i := range changes + 1 {
 		for c, command := range commands {
-			// Each has a change of its own: what one compiled is no help to the next.
+			// Every command gets a new change, so that it cannot use the cache of the command before.
 			changed := fmt.Appendf(text[:len(text):len(text)], "\nvar _corehourChange = %d\n", i*len(commands)+c)
 			if err := os.WriteFile(file, changed, 0o644); err != nil {
 				return nil, err
@@ -80,7 +80,7 @@ func warm(tree, file string, commands ...[]string) ([][]spent, error) {
 			if err != nil {
 				return nil, err
 			}
-			if i > 0 { // the first fills the build cache
+			if i > 0 { // the first round fills the build cache
 				all[c] = append(all[c], took)
 			}
 		}

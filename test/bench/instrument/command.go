@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// spent is what a command took with all that it started, in seconds.
+// spent is the time used by a command and its child processes, in seconds.
 type spent struct{ cpu, wall float64 }
 
 func (s spent) cpuTime() float64  { return s.cpu }
 func (s spent) wallTime() float64 { return s.wall }
 
-// seconds returns one of the two times of each.
+// seconds returns one of the two times for each element of all.
 func seconds(all []spent, what func(spent) float64) []float64 {
 	values := make([]float64, len(all))
 	for i, s := range all {
@@ -23,7 +23,7 @@ func seconds(all []spent, what func(spent) float64) []float64 {
 	return values
 }
 
-// timed runs a command in a directory.
+// timed runs a command in a directory and returns its times.
 func timed(dir string, env []string, args ...string) (spent, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// program converts for a second and prints how often, and the tenth percentile in ns.
+// program converts for a second. It prints the number of conversions and the tenth percentile of their time in ns.
 const program = `package main
 
 import (
@@ -66,7 +66,7 @@ func (b *bench) fetchGoldmark(name, start string) (string, error) {
 	return tree, nil
 }
 
-// converts measures conversions of the binaries in turn.
+// converts measures conversions by the binaries in turn.
 func (b *bench) converts(rounds int) ([]results.Figure, error) {
 	per, err := b.probesPerRun()
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *bench) converts(rounds int) ([]results.Figure, error) {
 		against("binary", "MB", []float64{sizeOf(b.path("goldmark-probed.bin"))}, "plain", []float64{sizeOf(b.path("goldmark-plain.bin"))}, 0)), nil
 }
 
-// convert runs a program and returns how often it converted, in which time, and what it printed.
+// convert runs a program and returns the number of conversions, the time per conversion in ns, and its stderr.
 func (b *bench) convert(binary string, env []string) (n, ns float64, stderr string, err error) {
 	cmd := exec.Command(b.path(binary), b.document)
 	cmd.Env = append(os.Environ(), env...)
@@ -121,7 +121,7 @@ func (b *bench) convert(binary string, env []string) (n, ns float64, stderr stri
 
 var counted = regexp.MustCompile(`(?m)^corehour counts .* calls=(\d+)$`)
 
-// probesPerRun counts the calls of a conversion.
+// probesPerRun returns the number of probe calls per conversion.
 func (b *bench) probesPerRun() (float64, error) {
 	n, _, stderr, err := b.convert("goldmark-probed.bin", []string{"COREHOUR_SAMPLE=0.000001", "COREHOUR_EXPORT=stderr"})
 	if err != nil {

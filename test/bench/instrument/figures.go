@@ -7,12 +7,12 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// alone returns a figure that nothing is next to.
+// alone returns a figure without a peer.
 func alone(name, unit string, values ...float64) results.Figure {
 	return results.Lower(name, median(values), unit)
 }
 
-// against returns a figure with the median of the ratios of the rounds; goal 0 = none.
+// against returns a figure with a peer. Its ratio is the median over the rounds. A goal of 0 means no goal.
 func against(name, unit string, ours []float64, peer string, peers []float64, goal float64) results.Figure {
 	ratios := make([]float64, len(ours))
 	for i := range ours {

@@ -1,14 +1,14 @@
-// Command instrument measures what probes cost that `corehour go build` compiles in.
+// Command instrument measures the cost of the probes that `corehour go build` compiles in.
 //
 //	instrument --corehour bin/corehour --sdk sdk --rounds 10
 //
-// It measures goldmark, which converts a document of 200 kB, and a recursive function in the manner of
-// MooBench: without probes, and with probes by the command, off and on. The programs run in turn. It measures
-// how long the go command builds goldmark and caddy after a change, and with --cold also from an empty build
-// cache, which takes minutes.
+// It measures goldmark, which converts a document of 200 kB, and a recursive function similar to MooBench:
+// without probes, and with probes that are off or on. The programs run in turn. It also measures how long the go
+// command builds goldmark and caddy after a change. With --cold it measures builds from an empty build cache
+// too, which takes minutes.
 //
-// It prints figures as JSON, for test/figures/show. The time of a run is the tenth percentile of what it
-// repeats, which other work on the machine disturbs least; a ratio is the median of the rounds.
+// It prints figures as JSON, for test/figures/show. The time of a run is the tenth percentile of its
+// repetitions, which other work on the machine disturbs least. A ratio is the median over the rounds.
 package main
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// bench is where everything is built.
+// bench contains the directories and settings of the benchmark.
 type bench struct {
 	dir, corehour, sdk string
-	here               string // the variable that names a collector which forgets what it gets
+	here               string // environment variable with the address of a collector that discards its input
 	document           string
 }
 

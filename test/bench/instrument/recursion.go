@@ -10,9 +10,9 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// recursive is a program whose function calls itself to each depth. Its leaf does nothing or is busy for a
-// while. It prints the depth, whether the leaf is busy, and the tenth percentile of a call from outside in
-// ns.
+// recursive is a program with a function that calls itself to each depth. Its leaf returns at once or is busy for a
+// while. It prints the depth, whether the leaf is busy, and the tenth percentile of the duration of an
+// outer call in ns.
 const recursive = `package main
 
 import (
@@ -63,17 +63,16 @@ func measure(depth, busy int) {
 }
 `
 
-// shape is what is measured of the recursive function.
+// shape is a configuration of the recursive function.
 type shape struct {
 	depth int
 	busy  bool
 }
 
-// variants are the parts of what a probe costs, as Kieker divides it: each has what the one before
-// it has, and one thing more.
+// variants split the cost of a probe into parts, as Kieker does. Each variant adds one part to the one before.
 var variants = []struct {
 	name string
-	part string // what it has more
+	part string // the added part
 	env  []string
 }{
 	{name: "plain"},
@@ -83,7 +82,7 @@ var variants = []struct {
 	{name: "timed and sent", part: "queue and sending", env: []string{"COREHOUR_SAMPLE=1", "COREHOUR_CPU=off"}},
 }
 
-// Of the variants.
+// Indexes into variants.
 const (
 	plainly = iota
 	off
@@ -92,10 +91,10 @@ const (
 	sending
 )
 
-// nowhere is an address without a collector: records that the queue has no room for become sums.
+// nowhere is an address without a collector. Records that do not fit in the queue are aggregated.
 const nowhere = "COREHOUR_ENDPOINTS=http://127.0.0.1:1"
 
-// recursion measures a recursive function in the manner of MooBench.
+// recursion measures a recursive function, similar to MooBench.
 func (b *bench) recursion(rounds int) ([]results.Figure, error) {
 	tree := b.path("recursion")
 	for file, text := range map[string]string{"go.mod": "module recursion\n\ngo 1.25\n", "main.go": recursive} {
@@ -127,7 +126,7 @@ func (b *bench) recursion(rounds int) ([]results.Figure, error) {
 	return recursionFigures(ns), nil
 }
 
-// recurse starts one variant once.
+// recurse runs one variant once.
 func (b *bench) recurse(variant int, ns map[shape][]float64) error {
 	v, binary := variants[variant], "recursion-probed.bin"
 	if variant == plainly {
@@ -179,7 +178,7 @@ func recursionFigures(ns []map[shape][]float64) []results.Figure {
 	return figures
 }
 
-// minus returns what each round took more.
+// minus returns the difference values - less, by round.
 func minus(values, less []float64) []float64 {
 	more := make([]float64, len(values))
 	for i := range values {

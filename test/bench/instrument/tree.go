@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// Modules are pinned: ratios of other versions are not comparable.
+// Module versions are pinned, because ratios of different versions are not comparable.
 const (
 	goldmark = "github.com/yuin/goldmark@v1.7.13"
 	caddy    = "github.com/caddyserver/caddy/v2@v2.11.9"
 )
 
-// fetch copies a module from the module cache, whose files cannot be written.
+// fetch copies a module out of the module cache, because files there are read-only.
 func (b *bench) fetch(name, module string) (string, error) {
 	text, err := exec.Command("go", "mod", "download", "-json", module).Output()
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command programs runs the tests of programs of others, from the module proxy, plainly and with
-// a probe in every function that times each call, and compares which tests pass.
+// Command programs runs the tests of third-party programs from the module proxy, both unchanged and with a probe
+// in every function that times each call. It compares which tests pass.
 //
 //	programs --corehour bin/corehour --programs esbuild,caddy
 //
-// It prints figures as JSON, for test/figures/show, and names each test that differs. A test that
-// differs is run twice more in both forms: of programs whose tests fail by chance nothing follows.
+// It prints figures as JSON, for test/figures/show, and the name of each test with another outcome. Such a test
+// runs twice more in both forms, to exclude tests that fail at random.
 //
 //	programs --corehour bin/corehour --load 2m
 //
@@ -33,7 +33,7 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// programs are pinned: which of their tests pass may change from one version to the next.
+// programs have pinned versions, because the set of passing tests can change between versions.
 var programs = map[string]struct {
 	module   string
 	patterns []string
@@ -117,7 +117,7 @@ func compare(corehour string, names []string, race string, figures *[]results.Fi
 	return nil
 }
 
-// suite is the tests of a program.
+// suite is the test suite of a program.
 type suite struct {
 	dir, corehour string
 	env           []string
@@ -167,7 +167,7 @@ func (s *suite) compare(name string, figures *[]results.Figure) error {
 	return nil
 }
 
-// steady reports whether a test has another outcome with probes twice more.
+// steady runs a test twice more in both forms and reports whether the outcomes differ both times.
 func (s *suite) steady(test string) (bool, error) {
 	path, name, _ := strings.Cut(test, " ")
 	top, _, _ := strings.Cut(name, "/")
@@ -204,7 +204,7 @@ func (s *suite) outcomes(probes bool, only string, patterns ...string) (map[stri
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	text, err := cmd.Output() // fails if a test does
+	text, err := cmd.Output() // also returns an error if a test fails
 	outcomes := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<24)
@@ -220,7 +220,7 @@ func (s *suite) outcomes(probes bool, only string, patterns ...string) (map[stri
 	return outcomes, lines.Err()
 }
 
-// fetch copies a module from the module cache, whose files cannot be written.
+// fetch copies a module out of the module cache, because files there are read-only.
 func fetch(to, module string) error {
 	text, err := exec.Command("go", "mod", "download", "-json", module).Output()
 	if err != nil {

@@ -26,15 +26,15 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// served is a program under load, and what the runtime's own profile says of it.
+// served is a program under load, profiled by the runtime and by corehour at the same time.
 //
-// Both see the same run: the profile counts a hundred samples a second of CPU, corehour times one
-// call in a hundred. A sample belongs to the innermost function with a probe, as the CPU time does
-// that corehour gives to a method. What the SDK itself takes belongs to none.
+// The runtime's profile takes 100 samples per second of CPU; corehour times one call in a hundred. A sample
+// belongs to the innermost function with a probe, as the self CPU time of a method in corehour does. CPU time of the SDK
+// belongs to no method.
 type served struct {
 	corehour, dir string
 	length        time.Duration
-	process       float64 // CPU time in seconds while the profile was taken
+	process       float64 // CPU time in seconds during the profile
 }
 
 // A caddy that compresses, renders templates, serves files, matches, rewrites and passes requests on to itself.
@@ -79,7 +79,7 @@ http://%[3]s {
 
 const page = `<html><body>{{placeholder "http.request.uri"}} {{.Req.Method}}</body></html>`
 
-// Requests cost about the same: of some that cost a multiple, one in a hundred says little.
+// Requests cost about the same. If some cost many times more, one call in a hundred would be a poor sample.
 var requests = []string{"/pages/1.html", "/s/1", "/api/orders/7?q=1", "/text.txt", "/none", "/api/orders/8?q=2"}
 
 func (s *served) compare(to *[]results.Figure) error {
@@ -132,7 +132,7 @@ func (s *served) build() error {
 	return cmd.Run()
 }
 
-// serve serves requests, and returns the profile of that time.
+// serve sends requests and returns the profile of that time.
 func (s *served) serve(admin, site string) (*profile.Profile, error) {
 	cmd := exec.Command(s.corehour, "exec", "--rate", "0.01", "--warehouse", "warehouse", "--output", "table.txt", "--",
 		"./caddy.probed", "run", "--config", "Caddyfile", "--adapter", "caddyfile")
@@ -173,7 +173,7 @@ func (s *served) load(admin, site string) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.AfterFunc(s.length, end) // and ends after the last request
+	time.AfterFunc(s.length, end) // stops the load; the profile ends after the last request
 	r, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", admin, int(s.length.Seconds())+2))
 	end()
 	clients.Wait()
@@ -193,9 +193,9 @@ func (s *served) load(admin, site string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// request asks for the pages in turn until the context ends.
+// request requests the pages in turn until the context ends.
 func request(ctx context.Context, site string) error {
-	time.Sleep(500 * time.Millisecond) // the profile has begun
+	time.Sleep(500 * time.Millisecond) // wait until the profile has started
 	for n := 0; ctx.Err() == nil; n++ {
 		r, err := http.Get("http://" + site + requests[n%len(requests)])
 		if err != nil {
@@ -223,7 +223,7 @@ func (s *served) processCPU() (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		const user, system, ticks = 11, 12, 100 // fields after the name, and ticks a second: proc(5)
+		const user, system, ticks = 11, 12, 100 // index of the fields after the name, and ticks per second: proc(5)
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+2:]))
 		u, err1 := strconv.Atoi(fields[user])
 		k, err2 := strconv.Atoi(fields[system])
@@ -232,14 +232,14 @@ func (s *served) processCPU() (float64, error) {
 	return 0, errors.New("the program does not run")
 }
 
-// cpuTime is a CPU time in seconds, and its standard error.
+// cpuTime is a CPU time in seconds with its standard error.
 type cpuTime struct{ cpu, se float64 }
 
-// quantile makes of half a 95% interval a standard error.
+// quantile is half the width of a 95% interval in standard errors.
 const quantile = 1.96
 
-// estimates are what corehour says of each method, by class and method, and of all in seconds: with
-// those whose own figure is not printed, as it may be that of their probes.
+// estimates returns corehour's estimate for each method, and the total in seconds. The total includes methods
+// without a figure of their own: their CPU time can come from their probes.
 func (s *served) estimates() (all map[string]cpuTime, sum float64, err error) {
 	cmd := exec.Command(s.corehour, "cost", "--warehouse", "warehouse", "--json")
 	var stderr bytes.Buffer
@@ -271,7 +271,7 @@ func (s *served) estimates() (all map[string]cpuTime, sum float64, err error) {
 	for _, m := range table.Methods {
 		name := m.Class + "." + m.Method
 		e := cpuTime{se: m.Calls * m.ResolutionNS / 1e9 / quantile}
-		if m.Hours != nil { // else it is not larger than what is not known of its probes
+		if m.Hours != nil { // nil if the figure is not above the uncertainty of the probe cost
 			if m.Interval != nil {
 				m.SE = (m.Interval[1] - m.Interval[0]) / 2 / quantile
 			}
@@ -282,7 +282,7 @@ func (s *served) estimates() (all map[string]cpuTime, sum float64, err error) {
 	return all, sum, nil
 }
 
-// probed are the names of functions with a probe.
+// probed returns the names of the functions with a probe.
 func (s *served) probed() (map[string]bool, error) {
 	cmd := exec.Command(s.corehour, "probes", "caddy.probed")
 	cmd.Dir, cmd.Stderr = s.dir, os.Stderr
@@ -298,8 +298,8 @@ func (s *served) probed() (map[string]bool, error) {
 	return names, nil
 }
 
-// fold gives each sample to the innermost function with a probe. Samples are worth what the process
-// took: the kernel counts a timer that has gone off twice before it looks as one sample.
+// fold assigns each sample to the innermost function with a probe. It scales the samples to the CPU time of the process,
+// because the kernel records only one sample if the timer fires twice before it is handled.
 func fold(p *profile.Profile, process float64, probed map[string]bool) (map[string]cpuTime, error) {
 	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "samples" })
 	if at < 0 || p.Period <= 0 {
@@ -312,7 +312,7 @@ func fold(p *profile.Profile, process float64, probed map[string]bool) (map[stri
 			counts[method] += sample.Value[at]
 		}
 	}
-	second := process / float64(total) // a sample's
+	second := process / float64(total) // seconds per sample
 	fmt.Fprintf(os.Stderr, "the profile holds %.1f%% of the CPU time of the process\n", float64(total)*float64(p.Period)/1e9/process*100)
 	all := map[string]cpuTime{}
 	for name, n := range counts {
@@ -338,7 +338,7 @@ func methodOf(s *profile.Sample, probed map[string]bool) string {
 
 const top = 30
 
-// agreement compares the methods that the profile saw most of.
+// agreement compares the estimates of the methods with the most samples in the profile.
 func agreement(estimated map[string]cpuTime, sum float64, sampled map[string]cpuTime) []results.Figure {
 	var names []string
 	profiled := 0.0

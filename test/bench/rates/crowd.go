@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// crowd are clients that poll as the SDK does.
+// crowd is a set of clients that poll as the SDK does.
 type crowd struct {
 	url     string
 	http    *http.Client
 	clients []*client
-	bytes   atomic.Int64 // of the last answer, as it came
+	bytes   atomic.Int64 // size of the last answer on the wire
 	waiting atomic.Int64
 	fault   atomic.Pointer[error]
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 }
 
-// client is one of them.
+// client is one client of a crowd.
 type client struct {
 	etag    string
 	answers atomic.Int64
-	learned atomic.Int64 // when the last answer came
+	learned atomic.Int64 // time of the last answer
 }
 
 func newCrowd(ctx context.Context, address string, n int) *crowd {
@@ -52,8 +52,7 @@ func (c *crowd) leave() {
 	c.http.CloseIdleConnections()
 }
 
-// live polls with the pauses of the SDK: a second, more or less, from one poll to the
-// next.
+// live polls with the pauses of the SDK: 0.75 to 1.25 seconds from the start of one poll to the next.
 func (c *crowd) live(ctx context.Context, one *client, i int) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -72,7 +71,7 @@ func (c *crowd) live(ctx context.Context, one *client, i int) {
 	}
 }
 
-// poll polls once, and reads the answer as the SDK must.
+// poll polls once and reads the answer as the SDK does.
 func (c *crowd) poll(ctx context.Context, one *client, query string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+query, nil)
 	if err != nil {
@@ -105,7 +104,7 @@ func (c *crowd) poll(ctx context.Context, one *client, query string) error {
 	return nil
 }
 
-// awaitAll waits until every client has had so many answers.
+// awaitAll waits until every client has received at least answers answers.
 func (c *crowd) awaitAll(ctx context.Context, answers int) error {
 	return c.await(ctx, fmt.Sprintf("answer %d to reach everybody", answers), func() bool {
 		for _, one := range c.clients {
@@ -117,8 +116,7 @@ func (c *crowd) awaitAll(ctx context.Context, answers int) error {
 	})
 }
 
-// awaitWaiting waits until every client has polled again, and a moment longer for the
-// polls to arrive.
+// awaitWaiting waits until every client polls again, and a moment longer for the polls to arrive.
 func (c *crowd) awaitWaiting(ctx context.Context) error {
 	if err := c.await(ctx, "everybody to wait", func() bool { return c.waiting.Load() == int64(len(c.clients)) }); err != nil {
 		return err
@@ -150,7 +148,7 @@ func (c *crowd) await(ctx context.Context, what string, holds func() bool) error
 	return nil
 }
 
-// known returns when each client learned of the last change.
+// known returns, by client, the time at which it received the last change.
 func (c *crowd) known() []int64 {
 	all := make([]int64, len(c.clients))
 	for i, one := range c.clients {
@@ -159,8 +157,8 @@ func (c *crowd) known() []int64 {
 	return all
 }
 
-// pollAtOnce has every client poll so often without waiting, some at a time, over
-// connections of their own.
+// pollAtOnce sends each polls per client, which do not wait for news. 50 polls run in parallel, on other
+// connections than the waiting polls.
 func (c *crowd) pollAtOnce(ctx context.Context, each int) error {
 	const atOnce = 50
 	etag := c.clients[0].etag

@@ -1,14 +1,13 @@
 //go:build unix
 
-// Command rates measures what it costs to keep SDKs informed: 1,000 clients
-// that poll as the SDK does, over loopback, from the real extension in a process
-// of its own, and how long a change of rates takes until all of them know it.
+// Command rates measures the cost of keeping SDKs informed of rates. 1,000 clients poll as the SDK does, over
+// loopback, from the real extension in a separate process. It also measures the time until all clients know
+// a change of rates.
 //
 //	rates --clients 1000 --methods 500 --rounds 7
 //
-// It prints figures as JSON, for test/figures/show. CPU and memory are those of
-// the serving process, by the kernel's accounting; the clients share the machine,
-// so times are upper bounds.
+// It prints figures as JSON, for test/figures/show. CPU and memory are those of the serving process, from
+// the kernel's accounting. The clients share the machine, so times are upper bounds.
 package main
 
 import (
@@ -76,7 +75,7 @@ func measure(ctx context.Context, to io.Writer, clients, methods, rounds int) (e
 	if err != nil {
 		return err
 	}
-	const meanWait = 23.75 // seconds: 25, less up to a tenth
+	const meanWait = 23.75 // seconds: 25 minus up to a tenth
 	of := func(what string) string { return fmt.Sprintf(what, clients) }
 	return results.Print(to, "rates", []results.Figure{
 		results.Lower(of("until all of %d SDKs know a change"), median(all), "s", 2),
@@ -89,8 +88,7 @@ func measure(ctx context.Context, to io.Writer, clients, methods, rounds int) (e
 	})
 }
 
-// changes returns per change the CPU for one answer in us, and the seconds until
-// half and until all clients knew.
+// changes returns, per change, the CPU per answer in us, and the seconds until half and until all clients knew it.
 func changes(ctx context.Context, server *server, crowd *crowd, rounds int) (perAnswer, half, all []float64, err error) {
 	for round := range rounds {
 		if err := crowd.awaitWaiting(ctx); err != nil {
@@ -125,8 +123,7 @@ func changes(ctx context.Context, server *server, crowd *crowd, rounds int) (per
 	return perAnswer, half, all, nil
 }
 
-// polls returns the CPU of one poll that is answered at once with nothing new, in
-// us. How long it waits costs nothing.
+// polls returns the CPU in us of a poll that is answered immediately with no news. Waiting costs no CPU.
 func polls(ctx context.Context, server *server, crowd *crowd) (float64, error) {
 	before, err := server.usage()
 	if err != nil {
@@ -145,5 +142,5 @@ func median(values []float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// settle is how long clients get to poll again after an answer.
+// settle is the time for clients to poll again after an answer.
 const settle = 2 * time.Second

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// TestMain lets the test be the serving process, too.
+// TestMain lets the test binary act as the serving process.
 func TestMain(m *testing.M) {
 	if slices.Contains(os.Args, "--serve") {
 		main()
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A small run measures something of everything.
+// A small run reports a value for every figure.
 func TestMeasure(t *testing.T) {
 	var out bytes.Buffer
 	if err := measure(t.Context(), &out, 20, 10, 2); err != nil {
@@ -32,7 +32,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatalf("%v: %s", err, &out)
 	}
 	for _, f := range report.Results {
-		if f.Value <= 0 && f.Name != "memory per waiting SDK" { // so few need none
+		if f.Value <= 0 && f.Name != "memory per waiting SDK" { // few clients need no measurable memory
 			t.Errorf("%s: %v", f.Name, f.Value)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// server is the serving process as the measuring one sees it.
+// server controls the serving process from the measuring process.
 type server struct {
 	address string
 	cmd     *exec.Cmd
@@ -64,7 +64,7 @@ func (s *server) sendCommand(what string) (string, error) {
 	return s.line()
 }
 
-// change changes the rates and returns when that was.
+// change changes the rates and returns the time of the change.
 func (s *server) change() (at int64, err error) {
 	line, err := s.sendCommand("change")
 	if err != nil {
@@ -73,10 +73,10 @@ func (s *server) change() (at int64, err error) {
 	return strconv.ParseInt(line, 10, 64)
 }
 
-// usage is what the process has used so far.
+// usage contains the resources that the process has used so far.
 type usage struct {
 	cpu int64 // ns
-	rss int64 // bytes now
+	rss int64 // current bytes
 }
 
 func (s *server) usage() (u usage, err error) {
@@ -95,7 +95,7 @@ func usageNow() (usage, error) {
 	u := usage{cpu: r.Utime.Nano() + r.Stime.Nano()}
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return u, nil // not on this system: no figure of memory
+		return u, nil // not available on this system: no memory figure
 	}
 	var size, resident int64
 	if _, err := fmt.Sscan(string(data), &size, &resident); err != nil {
@@ -105,7 +105,7 @@ func usageNow() (usage, error) {
 	return u, nil
 }
 
-// freeAddress returns an address that nothing listens on.
+// freeAddress returns an address with a free port.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

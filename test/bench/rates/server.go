@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// source has the same rates for all clients.
+// source provides the same rates for all clients.
 type source struct {
 	methods int
 	mu      sync.Mutex
@@ -52,7 +52,7 @@ func (s *source) change(revision int) {
 	s.changed = make(chan struct{})
 }
 
-// serve is the server process: it reads commands line by line and answers each.
+// serve runs the server process: it reads commands line by line and answers each.
 func serve(ctx context.Context, methods int, in io.Reader, out io.Writer) error {
 	s := &source{methods: methods}
 	revision := 1

@@ -1,5 +1,5 @@
-// Package results is the table that a benchmark or simulation of this module prints as JSON,
-// for test/figures/show, which is of another module and prints it for people.
+// Package results contains the table that a benchmark or simulation of this module prints as JSON. test/figures/show,
+// which is in another module, prints it for people.
 package results
 
 import (
@@ -13,7 +13,7 @@ type Table struct {
 	Results []Figure `json:"results"`
 }
 
-// Figure is one line of it. A goal is for the ratio where there is a peer.
+// Figure is one line of a Table. If there is a peer, the goal is for the ratio.
 type Figure struct {
 	Name      string   `json:"name"`
 	Value     float64  `json:"value"`
@@ -22,20 +22,20 @@ type Figure struct {
 	Goal      *float64 `json:"goal,omitempty"`
 	Peer      string   `json:"peer,omitempty"`
 	PeerValue *float64 `json:"peer_value,omitempty"`
-	Ratio     *float64 `json:"ratio,omitempty"` // if it is not that of the two values
+	Ratio     *float64 `json:"ratio,omitempty"` // set if it is not the ratio of the two values
 }
 
-// Lower returns a figure that should be small, with its goal if there is one.
+// Lower returns a figure for which lower is better, with an optional goal.
 func Lower(name string, value float64, unit string, goal ...float64) Figure {
 	return Figure{Name: name, Value: value, Unit: unit, Better: "lower"}.WithGoal(goal...)
 }
 
-// Higher returns a figure that should be great, with its goal if there is one.
+// Higher returns a figure for which higher is better, with an optional goal.
 func Higher(name string, value float64, unit string, goal ...float64) Figure {
 	return Figure{Name: name, Value: value, Unit: unit, Better: "higher"}.WithGoal(goal...)
 }
 
-// WithGoal returns the figure with a goal, or as it is.
+// WithGoal returns the figure with a goal, or unchanged without one.
 func (f Figure) WithGoal(goal ...float64) Figure {
 	if len(goal) > 0 {
 		f.Goal = &goal[0]

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// exitVariable makes the test binary stand for the command: it ends with this status.
+// exitVariable makes the test binary act as the command and exit with the given status.
 const exitVariable = "BENCHVERDICTS_TEST_EXIT"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func command(t *testing.T, exit string) string {
 
 var small = size{methods: 12, days: 30, yearMethods: 3, fleet: fleet{processes: 5, methods: 4, minutes: 90}}
 
-// Everything that is drawn is stored and found again, and every figure is reported.
+// All drawn data is stored and found again, and every figure is reported.
 func TestSmall(t *testing.T) {
 	dir := t.TempDir()
 	table, err := runBenchmark(context.Background(), command(t, "1"), dir, small)
@@ -70,12 +70,12 @@ func TestSmall(t *testing.T) {
 			t.Errorf("there is no figure %q", want)
 		}
 	}
-	// Three callers of three methods.
+	// 3 methods with 3 callers each.
 	if rows := values["rows stored, 3 methods, 30 days, one sum of an hour each method, caller and date"]; rows != 270 {
 		t.Errorf("%v rows of the year are stored", rows)
 	}
-	// Four processes for 90 minutes and one for 60: a process row and counts of four methods
-	// a minute, and every method measured in a thirtieth of the minutes.
+	// Four processes run for 90 minutes and one for 60. Each minute has a process row and counts of four methods, and
+	// every method is measured in one minute of 30.
 	if rows := values["rows stored, 5 processes, 4 methods, 90 minutes"]; rows != (4*90+60)*(1+4)+(4*90+60)*4/30 {
 		t.Errorf("%v rows of the fleet are stored", rows)
 	}
@@ -87,7 +87,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// A command that fails says why, and nothing is measured of it.
+// A failing command prints an error, and no figure is reported for it.
 func TestCommandFails(t *testing.T) {
 	for exit, want := range map[string]string{"2": "told by the command", "0": "status 0"} {
 		_, err := runBenchmark(context.Background(), command(t, exit), t.TempDir(), small)

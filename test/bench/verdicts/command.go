@@ -18,17 +18,16 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// Exit codes of the command: what was found.
+// Exit codes of the command.
 const (
 	nothing = 0
 	found   = 1
 )
 
-// goals are limits of a command's time and memory; zero is none.
+// goals are upper limits of a command's time and memory. Zero means no limit.
 type goals struct{ seconds, megabytes float64 }
 
-// command runs corehour on what is stored and notes how long it takes and how much
-// memory it needs at most.
+// command runs corehour on the stored data and adds its duration and peak memory.
 func (b *bench) command(ctx context.Context, g goals, on string, least int, args ...string) error {
 	b.tell("running corehour %s", args[0])
 	c := exec.CommandContext(ctx, b.corehour, append(args, "--format", "json")...)
@@ -55,7 +54,7 @@ func (b *bench) command(ctx context.Context, g goals, on string, least int, args
 	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok && megabytes == 0 {
 		kilobyte := 1024.0
 		if runtime.GOOS == "darwin" {
-			kilobyte = 1 // there it is in bytes
+			kilobyte = 1 // macOS reports bytes
 		}
 		megabytes = float64(usage.Maxrss) * kilobyte / 1e6
 	}
@@ -63,9 +62,9 @@ func (b *bench) command(ctx context.Context, g goals, on string, least int, args
 	return nil
 }
 
-// watchMemory reads the greatest memory of a process from Linux until it is called to say
-// it, in MB; 0 where nothing is known. What the kernel says of a process that has ended is at
-// least the memory of the one that started it.
+// watchMemory polls the peak memory of a process on Linux. The returned function stops polling and returns the peak
+// in MB, or 0 if it is unknown. It is more exact than Maxrss of the ended process, which is never below the
+// memory of the process that started it.
 func watchMemory(pid int) (greatest func() float64) {
 	stop, result := make(chan struct{}), make(chan float64)
 	go func() {
@@ -90,7 +89,7 @@ func watchMemory(pid int) (greatest func() float64) {
 	}
 }
 
-// highWater is 0 where nothing is known.
+// highWater returns the peak memory of a process, or 0 if it is unknown.
 func highWater(pid int) (megabytes float64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

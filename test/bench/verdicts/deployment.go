@@ -13,14 +13,13 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// versions by side.
+// versions are indexed by side.
 var versions = [2]string{evidence.Base: "1.0.0", evidence.Head: "1.1.0"}
 
-// goalJudge is in seconds, for one evaluation of the whole deployment.
+// goalJudge is the goal for one evaluation of the whole deployment, in seconds.
 const goalJudge = 2
 
-// deployment draws one in which a fiftieth of the methods became half as dear
-// again, stores it, and judges it.
+// deployment draws a deployment in which 2% of the methods become 50% more expensive, stores it and evaluates it.
 func (b *bench) deployment(ctx context.Context, root string, s size) error {
 	b.tell("drawing a deployment of %d methods", s.methods)
 	d := sim.Draw(sim.Plan{Methods: s.methods, Changed: 0.02, Effects: []float64{0.5}}, seed, 0, nil)
@@ -47,7 +46,7 @@ func (b *bench) deployment(ctx context.Context, root string, s size) error {
 
 func day(t time.Time) string { return t.Format(time.DateOnly) }
 
-var price = 0.04 // USD per core hour
+var price = 0.04 // USD per core-hour
 
 func resource(side evidence.Side, instance string, start time.Time) *methodspan.Resource {
 	return &methodspan.Resource{
@@ -56,7 +55,7 @@ func resource(side evidence.Side, instance string, start time.Time) *methodspan.
 	}
 }
 
-// storeDeployment stores the cells as sums, and counts of every minute.
+// storeDeployment stores the cells as aggregate rows, with counts for every minute.
 func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows int, err error) {
 	s, err := newStore(root, d.Begin.Add(4*time.Hour))
 	if err != nil {
@@ -75,7 +74,7 @@ func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows 
 		}
 		resources[i] = resource(in.Side, fmt.Sprintf("shop-7d9f-%02d", i), start)
 	}
-	// Cells of one method, instance and bucket follow each other, by caller.
+	// The cells of one method, instance and bucket are adjacent, one per caller.
 	for i := 0; i < len(d.Cells); {
 		c := d.Cells[i]
 		f := methodspan.ParseFunction(d.Methods[c.Method])
@@ -107,7 +106,7 @@ func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows 
 	return 0, nil
 }
 
-// queryDeployment asks for the cells as the command does.
+// queryDeployment queries the cells as the command does.
 func queryDeployment(ctx context.Context, root string) (seconds float64, cells int, err error) {
 	begin := time.Now()
 	w, err := query.Open(ctx, root, query.Window{})

@@ -18,16 +18,16 @@ const (
 	goalFleetMegabytes = 500
 )
 
-// fleet is a large service: nearly all of its rows are counts, one per process, method
-// and minute. A fifth of its processes run the head version, for the last hour.
+// fleet is a large service. Nearly all of its rows are counts, one per process, method and minute. A fifth of its
+// processes run the head version, for the last hour.
 type fleet struct{ processes, methods, minutes int }
 
 const (
-	headShare   = 5  // one process in so many
-	headMinutes = 60 // that these run
-	// Each process measures each method once in so many minutes, so many calls.
+	headShare   = 5  // one process in headShare runs the head version
+	headMinutes = 60 // for this many minutes
+	// Each process measures each method once in measuredEvery minutes, with measuredCalls calls.
 	measuredEvery, measuredCalls = 30, 1
-	changedShare                 = 50 // one method in so many costs half as much again
+	changedShare                 = 50 // one method in changedShare becomes 50% more expensive
 	callsAMinute                 = 600
 )
 
@@ -115,7 +115,7 @@ func (f fleet) headStart() time.Time {
 	return fleetBegins.Add(time.Duration(max(0, f.minutes-headMinutes)) * time.Minute)
 }
 
-// beat is a process row: what the SDK has emitted, and what its probes cost.
+// beat returns a process row with the emitted calls and the cost of the probes.
 func beat(row methodspan.Row, total int64) methodspan.Row {
 	row.Kind = methodspan.KindProcess
 	row.CPUMeasured, row.CPUNS, row.CPUState = 1, int64(30*time.Second), methodspan.CPUExact

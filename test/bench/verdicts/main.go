@@ -1,13 +1,12 @@
-// Command verdicts measures how long verdicts take and what memory they need:
-// on a deployment of 1,000 methods on 40 instances (56 processes: 16 are replaced) over
-// 90 minutes, on a year of sums of 2,000 methods, and on a fleet of 250 processes with
-// 400 methods, whose rows are counts for the most part. All are stored by the collector's
-// writer; the command `corehour` is run on them as users run it.
+// Command verdicts measures the time and memory of verdicts. The inputs are a deployment of 1,000 methods on
+// 40 instances (56 processes: 16 are replaced) over 90 minutes, a year of rollups of 2,000 methods, and a
+// fleet of 250 processes with 400 methods, with mostly counts rows. The collector's writer stores them all, and the
+// command `corehour` runs on them as for users.
 //
 //	verdicts --corehour bin/corehour | show --out build/bench
 //
-// The goals are those for judging, after the query, and of the fleet for the whole
-// command. It says on stderr what it does.
+// The goals are for the evaluation without the query, and for the fleet for the whole command. Progress is
+// printed on stderr.
 package main
 
 import (
@@ -24,10 +23,10 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// seed is fixed: what is stored is the same on every run.
+// seed is fixed, so that every run stores the same data.
 const seed = 20260304
 
-// size is what is drawn.
+// size is the size of the drawn data.
 type size struct {
 	methods, days, yearMethods int
 	fleet                      fleet
@@ -79,12 +78,12 @@ type bench struct {
 	begin    time.Time
 }
 
-// tell says what is done next, and for how long the bench has run.
+// tell prints the next step and the elapsed time.
 func (b *bench) tell(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.begin).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// lower notes a figure that should be small.
+// lower adds a figure for which lower is better.
 func (b *bench) lower(name string, value float64, unit string, goal float64) {
 	b.table.Lower(name, value, unit, goal)
 	b.tell("%s: %.4g %s", name, value, unit)

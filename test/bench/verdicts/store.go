@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// batchRows is how many rows the exporter writes at once.
+// batchRows is the number of rows that the exporter writes at once.
 const batchRows = 32_768
 
 // store writes rows as the exporter does.
@@ -60,15 +60,13 @@ func (s *store) close(ctx context.Context) error {
 	return err
 }
 
-// binsOf is a histogram of calls around their mean: as many values of a log-normal
-// distribution, each of the same chance.
+// binsOf is the number of values in a histogram of calls: equally likely quantiles of a log-normal distribution.
 const binsOf = 12
 
-// spread is the distribution's.
+// spread is the standard deviation of the logarithm in that distribution.
 const spread = 0.5
 
-// measure puts calls of a given number and mean into a row, wall time and CPU time
-// being equal.
+// measure sets the measurement of a row to records calls with the given mean. Wall time and CPU time are equal.
 func measure(r *methodspan.Row, records, mean float64) {
 	n := int64(math.Round(records))
 	r.Measured, r.CPUMeasured, r.P, r.CPUP = n, n, 1, 1

@@ -12,20 +12,18 @@ import (
 
 const (
 	goalDrift = 10 // seconds, for one evaluation of the year
-	// recordsADay is how many calls of a method are measured a day.
+	// recordsADay is the number of measured calls per method and day.
 	recordsADay = 20_000
-	// commitDays is how many days are stored at a time: the writer refuses what is
-	// much older than its clock says.
+	// commitDays is the number of days stored per commit. The writer refuses rows much older than its clock.
 	commitDays = 21
 )
 
 // yearBegins is a Monday.
 var yearBegins = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
 
-// year draws one in which a fiftieth of the methods drift, stores a sum for each
-// method, caller and date, and looks for drift. A service that is called all day, by
-// several processes, has a sum of each hour and process: more to read, and as much to
-// judge. So the figure of what is stored says how many there are.
+// year draws a year in which 2% of the methods drift, stores one rollup row per method, caller and date, and
+// searches for drift. A service that is called all day by several processes has one rollup row per hour
+// and process: more rows to read, but no more to evaluate. So a figure reports the number of stored rows.
 func (b *bench) year(ctx context.Context, root string, s size) error {
 	b.tell("drawing %d days of %d methods", s.days, s.yearMethods)
 	h := sim.DrawMonths(sim.Months{
@@ -67,7 +65,7 @@ func storeYear(ctx context.Context, root string, h *sim.History) (rows int, err 
 		if err != nil {
 			return rows, err
 		}
-		s.items = from * 1_000_000 // names of items stay apart
+		s.items = from * 1_000_000 // keeps item names unique
 		for d := from; d < to && err == nil; d++ {
 			at := yearBegins.AddDate(0, 0, d).Add(12 * time.Hour)
 			for _, i := range byDay[d] {
@@ -98,7 +96,7 @@ func storeYear(ctx context.Context, root string, h *sim.History) (rows int, err 
 	return rows, nil
 }
 
-// queryYear asks for the days as the command does.
+// queryYear queries the days as the command does.
 func queryYear(ctx context.Context, root string) (seconds float64, days int, err error) {
 	begin := time.Now()
 	w, err := query.Open(ctx, root, query.Window{})

@@ -26,21 +26,21 @@ const (
 	goalBytesPlain = 16
 	goalMerge      = 0.5e6
 	goalMemory     = 1e9
-	goalRawQuery   = 10 // seconds on 100M rows
+	goalRawQuery   = 10 // seconds for 100M rows
 	goalSumQuery   = 2
 	goalOneService = 0.3
 	bigRows        = 100_000_000
 
-	batchRows = 32_768 // as the exporter writes them
+	batchRows = 32_768 // as in the exporter
 )
 
-// midnight begins the newest date that is measured.
+// midnight is the start of the newest date.
 var midnight = time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
 
-// dates is how many the rows are spread over, so that each has enough files.
+// dates returns the number of dates for the rows. It is chosen so that every date has enough files.
 func dates(rows int) int { return min(max(rows/(16*batchRows), 1), 10) }
 
-// first begins the oldest of them.
+// first returns the start of the oldest date.
 func first(rows int) time.Time { return midnight.AddDate(0, 0, 1-dates(rows)) }
 
 type bench struct {
@@ -48,7 +48,7 @@ type bench struct {
 	root string
 	rows int
 	ids  bool
-	// verified are the files that earlier questions compared with their checksums.
+	// verified contains the files whose checksums earlier queries verified.
 	verified *parquet.VerifiedFiles
 }
 
@@ -59,7 +59,7 @@ func (b *bench) with() string {
 	return "ids of exemplars"
 }
 
-// write writes the rows as the exporter does, with every sync.
+// write writes the rows as the exporter does, with every fsync.
 func (b *bench) write(ctx context.Context) error {
 	w, err := table.NewWriter(b.root, table.Options{Now: func() time.Time { return midnight.Add(30 * time.Hour) }})
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *bench) write(ctx context.Context) error {
 	return nil
 }
 
-// columns tells which columns the bytes of the first file are in.
+// columns adds the bytes per column of the first file.
 func (b *bench) columns(context.Context) error {
 	s, err := table.Open(b.root)
 	if err != nil {
@@ -159,7 +159,7 @@ func (b *bench) merge(ctx context.Context) error {
 	for _, s := range report.Steps {
 		merged += s.Rows
 	}
-	// However often a row is written on the way, it is merged once.
+	// The rate counts every row once, even if merging writes it several times.
 	b.addFigure("merging", rows/c.cpu, "rows/CPU-s", "higher", goalMerge)
 	b.addFigure("merging, times that a row is written", float64(merged)/rows, "", "lower", 0)
 	b.addFigure("merging, memory", c.peakBytes, "B", "lower", goalMemory)
@@ -175,8 +175,8 @@ func sizeOf(files []parquet.File) (rows, bytes float64) {
 	return rows, bytes
 }
 
-// sum keeps hourly rollups of the rows of the dates, and tells what the comparison of all
-// took without them.
+// sum creates hourly rollups next to the rows of the dates. Before that, it measures the comparison of versions
+// without them.
 func (b *bench) sum(ctx context.Context, what string) error {
 	q := b.questions(0)[0]
 	if err := b.time(ctx, q.profile(), what+" without rollups"); err != nil {
@@ -196,7 +196,7 @@ func (b *bench) sum(ctx context.Context, what string) error {
 		}
 	}
 	if summed.Rows == 0 {
-		return nil // dates of so few rows have none
+		return nil // dates with so few rows get no rollup
 	}
 	b.addFigure("keeping hourly rollups, "+what, float64(summed.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
 	b.addFigure("keeping hourly rollups, "+what+", memory", c.peakBytes, "B", "lower", goalMemory)
@@ -205,7 +205,7 @@ func (b *bench) sum(ctx context.Context, what string) error {
 	return nil
 }
 
-// roll adds the date up by minute, then by hour, and asks both.
+// roll rolls the dates up by minute, then by hour, and runs the queries on each.
 func (b *bench) roll(ctx context.Context) error {
 	for _, level := range []struct {
 		name   string
@@ -220,7 +220,7 @@ func (b *bench) roll(ctx context.Context) error {
 		}
 		var rolled maintain.Step
 		for _, s := range report.Steps {
-			if s.Action == maintain.Merge { // so that the files of a date can be read side by side
+			if s.Action == maintain.Merge { // merges only prepare the files of a date for the rollup
 				continue
 			}
 			rolled.Rows += s.Rows
@@ -251,16 +251,16 @@ func (b *bench) askRaw(ctx context.Context) error {
 	return b.ask(ctx, "raw", goalRawQuery)
 }
 
-// about is what a question is about.
+// about is the scope of a query.
 type about struct {
 	name   string
 	window query.Window
 	filter query.Filter
-	plain  int // of questions
+	plain  int // index into statements
 	goal   float64
 }
 
-// asked is a question.
+// asked is a query to run.
 type asked struct {
 	name   string
 	window query.Window
@@ -268,7 +268,7 @@ type asked struct {
 	ask    func(context.Context, *query.Warehouse) (found int, err error)
 }
 
-// questions are about everything, and about one service and day.
+// questions returns two scopes: everything, and one service and day.
 func (b *bench) questions(goal float64) []about {
 	day := query.Window{From: midnight, To: midnight.Add(24 * time.Hour)}
 	all := []about{
@@ -281,7 +281,7 @@ func (b *bench) questions(goal float64) []about {
 	return all
 }
 
-// profile is the question behind a comparison of versions, with all weights and clusters.
+// profile returns the query behind a comparison of versions, with all weights and clusters.
 func (q about) profile() asked {
 	return asked{"profile of " + q.name, q.window, q.goal, func(ctx context.Context, w *query.Warehouse) (int, error) {
 		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, TimeBucket: time.Hour})
@@ -289,7 +289,7 @@ func (q about) profile() asked {
 	}}
 }
 
-// bySQL is a question of a user.
+// bySQL returns an SQL query of a user.
 func (q about) bySQL(name string, goal float64, text string) asked {
 	return asked{name, q.window, goal, func(ctx context.Context, w *query.Warehouse) (found int, err error) {
 		err = w.UserRows(ctx, text, func([]query.UserColumn) error { return nil }, func([]any) error { found++; return nil })
@@ -297,9 +297,9 @@ func (q about) bySQL(name string, goal float64, text string) asked {
 	}}
 }
 
-// ask times questions, and tells how much of the files is opened for one day: the one behind
-// a comparison of versions, the plain one that other stores are asked too, and the most expensive
-// methods by the view.
+// ask measures queries: the query behind a comparison of versions, the plain SQL statement that is also run on other
+// stores, and the most expensive methods by the view. It also adds the share of the files that is opened
+// for one day.
 func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 	if err := b.verify(ctx, what); err != nil {
 		return err
@@ -334,13 +334,13 @@ func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 	return nil
 }
 
-// verify compares the files with their checksums, as the first question in a day does.
+// verify verifies the checksums of the files, as the first query of a day does.
 func (b *bench) verify(ctx context.Context, what string) error {
 	s, err := table.Open(b.root)
 	if err != nil {
 		return err
 	}
-	time.Sleep(2 * time.Second) // files that are new are not remembered
+	time.Sleep(2 * time.Second) // the result for a very new file is not cached
 	c, err := measure(func() error { return b.verified.Verify(ctx, s.Files) })
 	if err != nil {
 		return err
@@ -349,7 +349,7 @@ func (b *bench) verify(ctx context.Context, what string) error {
 	return nil
 }
 
-// time asks one question.
+// time measures one query.
 func (b *bench) time(ctx context.Context, a asked, what string) error {
 	c, err := measure(func() error {
 		w, err := query.Open(ctx, b.root, a.window, query.Remembering(b.verified))
@@ -370,8 +370,8 @@ func (b *bench) time(ctx context.Context, a asked, what string) error {
 	return nil
 }
 
-// source makes rows like those of a busy installation: 300 methods of 12 services
-// by a law of Zipf, 3 versions, log-normal times.
+// source generates rows like those of a busy installation: 300 methods of 12 services with Zipf popularity,
+// 3 versions, skewed times.
 type source struct {
 	rng       *rand.Rand
 	zipf      *rand.Zipf
@@ -399,7 +399,7 @@ func newSource(ids bool) *source {
 	return s
 }
 
-// item makes one batch; rows start in the part of the dates that it is of.
+// item returns one batch of rows. from of of rows were generated before; they select the batch's part of the dates.
 func (s *source) item(from, of int) methodspan.Item {
 	id := fmt.Sprintf("p-%d", from/batchRows+1)
 	item := methodspan.Item{ID: id, Rows: make([]methodspan.Row, batchRows)}

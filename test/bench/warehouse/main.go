@@ -1,13 +1,12 @@
-// Command warehouse measures the warehouse: writing with sort and sync, bytes
-// by column, merging, rolling up, and queries of raw rows and of rollups.
+// Command warehouse measures the warehouse: writing with sort and fsync, bytes by column, merging, rollup,
+// and queries of raw rows and of rollups.
 //
 //	warehouse --rows 2000000 | show --out build/bench
 //
-// Rates are per CPU second of this process; queries are reported in seconds of the
-// clock and of CPU, with the engine on one thread per core. The goals for queries
-// are for 100 million rows and are judged from that many on. More than half a
-// million rows are of several dates, ten at most. It needs disk for four times the
-// rows, at some 60 bytes each.
+// Rates are per CPU second of this process. Query times are wall seconds and CPU seconds, with one engine thread per
+// core. The goals for queries are for 100 million rows and are checked only from that number on. More than
+// half a million rows are spread over several dates, at most ten. It needs disk space for four times the rows,
+// at about 60 bytes each.
 package main
 
 import (
@@ -50,7 +49,7 @@ func runBenchmark(ctx context.Context, rows int, dir string) error {
 		if err := b.write(ctx); err != nil {
 			return err
 		}
-		if !ids { // what follows takes the more expensive one
+		if !ids { // the later steps use rows with IDs, the more expensive kind
 			if err := os.RemoveAll(b.root); err != nil {
 				return err
 			}
@@ -65,10 +64,10 @@ func runBenchmark(ctx context.Context, rows int, dir string) error {
 	return json.NewEncoder(os.Stdout).Encode(t)
 }
 
-// figures are the table that is printed.
+// figures is the printed table.
 type figures results.Table
 
-// addFigure notes a figure; a goal of 0 is none.
+// addFigure adds a figure. A goal of 0 means no goal.
 func (t *figures) addFigure(name string, value float64, unit, better string, goal float64) {
 	f := results.Figure{Name: name, Value: value, Unit: unit, Better: better}
 	if goal != 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuSeconds is the CPU time that the process has used.
+// cpuSeconds returns the CPU time that the process has used.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -17,13 +17,13 @@ func cpuSeconds() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// cost is what some work took.
+// cost contains the resources used by a piece of work.
 type cost struct {
 	cpu, wall float64 // seconds
-	peakBytes float64 // of memory held by Go
+	peakBytes float64 // peak memory held by Go
 }
 
-// measure does the work and looks at the memory meanwhile.
+// measure runs work and samples the memory while it runs.
 func measure(work func() error) (cost, error) {
 	stop, done := make(chan struct{}), make(chan float64)
 	go func() {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// statements are what a user asks by SQL: what a call of each method costs, by version,
-// of all rows and of one service on one day.
+// statements are typical SQL queries of a user: the cost per call of each method by version, over all rows and
+// over one service and day.
 var statements = []struct{ name, where string }{
 	{"version over version, all rows", ""},
 	{"version over version, one service and day", fmt.Sprintf(" AND service = 'service-3' AND start_ns >= %d AND start_ns < %d", midnight.UnixNano(), midnight.Add(24*time.Hour).UnixNano())},

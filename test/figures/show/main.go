@@ -1,14 +1,12 @@
-// Command show prints figures that a program of another module measured and
-// writes them to a file, as package figures does for programs that can import it.
-// The root module cannot: its go.mod must not require another module of the
-// repository (docs/adr/0001-modules.md).
+// Command show prints figures measured by a program of another module and writes them to a file, as package figures
+// does for programs that can import it. The root module cannot: its go.mod must not require another
+// module of the repository (docs/adr/0001-modules.md).
 //
 //	simulate | show --out ../../build/bench
 //
-// It reads one JSON object, {"name": ..., "results": [...]}, a result being a name,
-// value, unit, better ("lower" or "higher"), if it is judged a goal, and where
-// there is one a peer and its peer_value, which make the goal one for the ratio: that of
-// the two, or the ratio that is given.
+// It reads one JSON object, {"name": ..., "results": [...]}. A result has a name, value, unit and better ("lower" or
+// "higher"). Optional fields are goal, peer, peer_value and ratio. With a peer, the goal is for the
+// ratio: the given one, or that of value and peer_value.
 package main
 
 import (

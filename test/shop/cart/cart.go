@@ -1,5 +1,5 @@
-// Package cart adds up carts. Release 1.1 reads a longer tax table for each: the change
-// that the demo is about.
+// Package cart totals carts. Release 1.1 reads a longer tax table for each cart: this is the change that the demo
+// finds.
 package cart
 
 import (
@@ -9,20 +9,20 @@ import (
 
 var totalCalls = truth.Counter("shop/cart.(*Cart).Total")
 
-// Cart is what somebody wants to buy.
+// Cart contains the articles that a customer wants to buy.
 type Cart struct {
 	Articles []string
 	Book     *price.Book
 	TaxRows  int
 }
 
-// Rows of the tax table by release.
+// Numbers of rows of the tax table, by release.
 const (
 	TaxRows   = 20_000
 	TaxRows11 = 32_000
 )
 
-// Total returns what the cart costs, taxes included.
+// Total returns the cost of the cart, including taxes.
 func (c *Cart) Total() int64 {
 	totalCalls.Add(1)
 	sum := int64(0)
@@ -32,7 +32,7 @@ func (c *Cart) Total() int64 {
 	return Tax(sum, c.TaxRows)
 }
 
-// Tax adds the taxes to a sum, by a table of so many rows.
+// Tax adds the taxes to a sum, using a table with the given number of rows.
 func Tax(sum int64, rows int) int64 {
 	for i := range rows {
 		sum = (sum*31 + int64(i)) % 1_000_003

@@ -1,4 +1,4 @@
-// Package payment waits for the bank: wall time without CPU.
+// Package payment waits for the bank: wall time without CPU time.
 package payment
 
 import (
@@ -10,13 +10,13 @@ import (
 
 var chargeCalls = truth.Counter("shop/payment.(*Gateway).Charge")
 
-// Gateway talks to a bank that takes its time.
+// Gateway simulates a slow bank.
 type Gateway struct {
 	Delay time.Duration
 }
 
-// Charge charges an amount. Its goroutine waits, so methods.json has it as
-// blocking: its CPU is not timed and no thread is held.
+// Charge charges an amount. Its goroutine waits, so methods.json marks it as blocking: its CPU is not timed and
+// it holds no thread.
 func (g *Gateway) Charge(ctx context.Context, cents int64) error {
 	chargeCalls.Add(1)
 	select {

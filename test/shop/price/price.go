@@ -1,5 +1,4 @@
-// Package price knows what things cost: the shop's inner loop, called for every
-// line of every cart.
+// Package price looks up prices. It is the shop's inner loop, called for every line of every cart.
 package price
 
 import (
@@ -15,7 +14,7 @@ type Book struct {
 	cents map[string]int64
 }
 
-// NewBook makes a price list of so many articles.
+// NewBook returns a price list with the given number of articles.
 func NewBook(articles int) *Book {
 	b := &Book{cents: make(map[string]int64, articles)}
 	for i := range articles {
@@ -24,7 +23,7 @@ func NewBook(articles int) *Book {
 	return b
 }
 
-// Article names the i-th article.
+// Article returns the name of the i-th article.
 func Article(i int) string { return "article-" + strconv.Itoa(i) }
 
 // Lookup returns the price of an article after today's discount.

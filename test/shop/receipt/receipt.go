@@ -15,7 +15,7 @@ var (
 // Printer prints receipts.
 type Printer struct{}
 
-// Print makes a receipt of the lines and tells its length.
+// Print formats a receipt of the lines and returns its length.
 func (p *Printer) Print(lines []string) int {
 	printCalls.Add(1)
 	checksum := 0

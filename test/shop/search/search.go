@@ -10,12 +10,12 @@ import (
 
 var findCalls = truth.Counter("shop/search.(*Index).Find")
 
-// Index holds the names of all articles, one a line.
+// Index contains the names of all articles, one per line.
 type Index struct {
 	text []byte
 }
 
-// NewIndex indexes so many articles.
+// NewIndex indexes the given number of articles.
 func NewIndex(articles int) *Index {
 	var b bytes.Buffer
 	for i := range articles {
@@ -25,7 +25,7 @@ func NewIndex(articles int) *Index {
 	return &Index{text: b.Bytes()}
 }
 
-// Find returns how many articles have the word in their name.
+// Find returns the number of articles with the word in their name.
 func (x *Index) Find(word []byte) int {
 	findCalls.Add(1)
 	return bytes.Count(x.text, word)

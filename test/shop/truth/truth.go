@@ -1,5 +1,5 @@
-// Package truth is the shop's own bookkeeping: plain counters that know nothing
-// of corehour, so that what corehour reports can be judged by them.
+// Package truth counts calls with plain counters, independent of corehour, so that corehour's reports can be
+// checked against them.
 //
 // It counts calls and nothing else.
 package truth
@@ -29,14 +29,14 @@ func Counter(method string) *atomic.Int64 {
 	return c
 }
 
-// ProcessRecord is what a process says of itself when it ends.
+// ProcessRecord is the report that a process writes when it ends.
 type ProcessRecord struct {
 	Version  string           `json:"version"`
 	Calls    map[string]int64 `json:"calls"`
 	Requests int64            `json:"requests"`
 }
 
-// Write writes the report in one step: a reader finds all of it or nothing.
+// Write writes the report atomically: a reader finds the whole file or none.
 func Write(path string, r ProcessRecord) error {
 	mu.Lock()
 	r.Calls = make(map[string]int64, len(counters))

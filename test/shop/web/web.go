@@ -1,4 +1,4 @@
-// Package web is the shop's front door: one method per kind of request.
+// Package web handles the shop's requests: one method per kind of request.
 package web
 
 import (
@@ -23,7 +23,7 @@ type Handler struct {
 	Bank    *payment.Gateway
 }
 
-// Checkout adds a cart up, prints its receipt and charges it.
+// Checkout totals a cart, prints its receipt and charges it.
 func (h *Handler) Checkout(ctx context.Context, c *cart.Cart, lines []string) error {
 	checkoutCalls.Add(1)
 	cents := c.Total()
@@ -33,7 +33,7 @@ func (h *Handler) Checkout(ctx context.Context, c *cart.Cart, lines []string) er
 	return nil
 }
 
-// Browse looks a word up.
+// Browse searches for a word.
 func (h *Handler) Browse(word []byte) int {
 	browseCalls.Add(1)
 	found := h.Index.Find(word)
