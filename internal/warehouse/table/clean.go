@@ -13,13 +13,12 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// manifestsStay is how old a manifest must be before maintenance deletes it when
-// nothing leads to it any more. A reader that has just resolved it looks again.
+// manifestsStay is the minimum age at which maintenance deletes a manifest that nothing refers to.
+// A reader that has just resolved such a manifest resolves CURRENT again.
 const manifestsStay = time.Hour
 
-// clean deletes what an interrupted maintenance has left: unfinished files, files
-// that no generation names, and old manifests. The writer's own files it leaves
-// to the writer.
+// clean deletes the leftovers of an interrupted maintenance: unfinished files, files that no generation
+// names, and old manifests. It does not touch the writer's files.
 func (m *Maintainer) clean() error {
 	held, err := warehouse.LockCommit(m.root, commitLock)
 	if err != nil {
@@ -75,7 +74,7 @@ func (m *Maintainer) cleanManifests(named map[string]bool) error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // gone already
+			continue // already deleted
 		}
 		if generationOf(name) > m.state.Generation || info.ModTime().Before(before) {
 			m.remove(m.path(manifestDir, name))
@@ -90,14 +89,14 @@ func (m *Maintainer) remove(path string) {
 	}
 }
 
-// removeDue deletes the files whose grace is over. They are deleted before the
-// lists that name them, so that an interruption leaves nothing behind; a list stays
-// until all of its files are gone. One that is due much later than one of now would be is
-// of a clock that was ahead. By less they stay: if it is the clock of now that is behind,
-// readers would lose their grace.
+// removeDue deletes the files whose grace period is over. It deletes them before the lists that name
+// them, so that an interruption leaves no file behind. A list stays until all of its files are deleted.
+// A list whose due time is more than 24 hours after that of a list made now was written with a clock
+// that was ahead: its due time is corrected. Smaller differences are not corrected, because the present
+// clock may be the wrong one, and readers would lose their grace period.
 func (m *Maintainer) removeDue() error {
 	now := m.opts.Now()
-	gone := map[string]bool{} // lists
+	gone := map[string]bool{} // lists whose files are all deleted
 	for _, r := range m.state.Removed {
 		if now.Before(r.Due) {
 			continue
@@ -126,7 +125,7 @@ func (m *Maintainer) removeDue() error {
 	}, func() (bool, error) { return !slices.ContainsFunc(m.state.Removed, changed), nil })
 }
 
-// removeAll reports whether all the files are gone afterwards.
+// removeAll deletes the files and reports whether all of them are gone afterwards.
 func (m *Maintainer) removeAll(files []string) bool {
 	all := true
 	dirs := map[string]bool{}
@@ -141,7 +140,7 @@ func (m *Maintainer) removeAll(files []string) bool {
 		dirs[filepath.Dir(path)] = true
 	}
 	for dir := range dirs {
-		// It stays if there is a file in it; the writer makes it again if need be.
+		// A directory that contains a file stays. The writer creates it again if necessary.
 		if date := strings.TrimPrefix(filepath.Base(dir), warehouse.DatePrefix); date < m.state.Floor {
 			_ = m.opts.disk.remove(dir)
 		}
@@ -149,8 +148,8 @@ func (m *Maintainer) removeAll(files []string) bool {
 	return all
 }
 
-// named are the files and manifests that the newest generation leads to, and those that are
-// taken out and stay until their grace is over.
+// named returns the files and manifests that the newest generation refers to, and the removed files
+// whose grace period is not over.
 func (c *committer) named() (map[string]bool, error) {
 	named := map[string]bool{}
 	if c.state.Generation > 0 {
@@ -186,7 +185,7 @@ func (c *committer) named() (map[string]bool, error) {
 	return named, nil
 }
 
-// readRemoved lists the files that a commit has taken out.
+// readRemoved returns the files that are listed as removed by a commit.
 func (c *committer) readRemoved(r removedRef) ([]string, error) {
 	var list removedFiles
 	if err := readManifest(c.root, r.Manifest, r.Checksum, &list); err != nil {

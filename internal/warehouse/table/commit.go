@@ -15,13 +15,12 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// tmpSuffix marks what is not finished; a start deletes it.
+// tmpSuffix marks unfinished files. NewWriter deletes them.
 const tmpSuffix = ".tmp"
 
-// commit writes the rows of a batch, one file per date, and makes them count:
-// files under temporary names, synced; renamed; their directories synced; then
-// the manifests, and last CURRENT. Up to the last rename it leaves nothing
-// behind when it fails.
+// commit writes the rows of a batch, one file per date, and publishes them. It writes and syncs files
+// under temporary names, renames them, syncs their directories, writes the manifests, and replaces
+// CURRENT last. If it fails before this last rename it removes everything it has created.
 func (w *Writer) commit(ctx context.Context, b *warehouse.Batch, now time.Time, res *warehouse.Result) error {
 	tx := &transaction{w: w, now: now}
 	if err := tx.commitRows(ctx, b.Partitions(), warehouse.PackIDs(b.IDs), nil); err != nil {
@@ -36,16 +35,16 @@ func (w *Writer) commit(ctx context.Context, b *warehouse.Batch, now time.Time, 
 	return nil
 }
 
-// transaction is one commit under way.
+// transaction is one commit in progress.
 type transaction struct {
 	w       *Writer
 	now     time.Time
 	files   []fileEntry
-	created []string // files, which undo removes
+	created []string // files that undo removes
 }
 
-// commitRows writes the rows and makes them count, together with files that are on
-// disk already.
+// commitRows writes the rows and publishes them, together with the files in ready, which are on disk
+// already.
 func (tx *transaction) commitRows(ctx context.Context, dates []warehouse.Partition, ids map[string]string, ready []fileEntry) error {
 	err := tx.writeFiles(ctx, dates, ids)
 	if err == nil {
@@ -83,7 +82,7 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []warehouse.Partiti
 		if err := isFree(path); err != nil {
 			return warehouse.DiskError("rename file", path, err)
 		}
-		// From here on the file may be there under either name.
+		// From here on the file can exist under either name.
 		tx.created = append(tx.created, path)
 		if err := w.opts.disk.rename(path+tmpSuffix, path); err != nil {
 			return warehouse.DiskError("rename file", path, err)
@@ -98,11 +97,11 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []warehouse.Partiti
 	return nil
 }
 
-// mostTaken is how many names in a row may be those of files that are none of ours.
+// mostTaken is the maximum number of consecutive names that nextName skips because foreign files have them.
 const mostTaken = 1000
 
-// nextName is a name of a date that no file has. Numbers only grow; a file that is none
-// of ours may have one all the same.
+// nextName returns an unused file name for a date. Sequence numbers only grow, but a file that this
+// writer did not create can have the next name.
 func (w *Writer) nextName(date string) (name string, err error) {
 	for range mostTaken {
 		w.sequence++
@@ -117,7 +116,7 @@ func (w *Writer) nextName(date string) (name string, err error) {
 	return name, nil
 }
 
-// isFree makes sure that there is no file of a name, which a rename would replace.
+// isFree returns an error if a file has the path, because a rename would replace it.
 func isFree(path string) error {
 	_, err := os.Lstat(path)
 	if err == nil {
@@ -162,7 +161,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *parq
 	return fileEntry{Path: name, Kind: KindRaw, Summary: summary, Schema: parquet.SchemaVersion, Committed: tx.now.UTC(), Items: group.Items}, nil
 }
 
-// publish makes the files count.
+// publish replaces CURRENT by a generation that lists the files.
 func (tx *transaction) publish() error {
 	w := tx.w
 	dates := map[string][]fileEntry{}
@@ -184,8 +183,8 @@ func (tx *transaction) publish() error {
 	})
 }
 
-// list adds files to those of a date, all of a commit's at once: the date's manifest and
-// parts have names that a commit gives once.
+// list adds all files of a commit to those of a date. It must be called once per date and commit,
+// because a commit uses each name of a manifest or part once.
 func (t *commit) list(next *state, date string, files []fileEntry) error {
 	old, err := next.load(t.root, date)
 	if err != nil {
@@ -199,15 +198,15 @@ func (t *commit) list(next *state, date string, files []fileEntry) error {
 	return t.setFiles(next, old, ref, m, append(m.Files, files...))
 }
 
-// errExpired means that a date was dropped while its rows were written.
+// errExpired is returned if a date was dropped while its rows were written.
 var errExpired = errors.New("the date was dropped")
 
-// undo removes what a failed commit has created. What can't be removed does no
-// harm: no manifest names it, and a start finds it.
+// undo removes the files that a failed commit has created. A file that cannot be removed is harmless: no
+// manifest names it, and the next start finds it.
 func (tx *transaction) undo() {
 	for _, path := range tx.created {
 		_ = tx.w.opts.disk.remove(path)
 	}
-	// The directory of a date that was dropped may be gone.
+	// The directory of a dropped date may have been removed.
 	tx.w.state.dirs = nil
 }

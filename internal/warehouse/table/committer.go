@@ -13,35 +13,34 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// committer is what all who change a warehouse have in common: the newest state
-// they know, and the one way to replace it. Between two commits of one of them
-// another process may commit, so each begins by looking again.
+// committer is the part that the Writer and the Maintainer share: the newest known state, and the only
+// way to replace it. Another process may commit between two commits, so each commit reads CURRENT first.
 type committer struct {
 	root  string
 	opts  Options
 	state state
 	sweep sweep
-	// lastGeneration is the highest number that was used, committed or not.
+	// lastGeneration is the highest generation number used, committed or not.
 	lastGeneration int64
-	// unsettled is set after a commit whose outcome is not known; the next one
-	// resolves it before it does anything else.
+	// unsettled is set after a commit whose outcome is unknown. The next commit finds out the outcome
+	// before it does anything else.
 	unsettled bool
 }
 
-// change makes the next state of the newest one. What it writes it must note in
-// the commit, and what it replaces too.
+// change turns the newest state into the next one. It must record in c all manifests that it writes and
+// replaces.
 type change func(c *commit, next *state) error
 
-// commit is one replacement of CURRENT under way, with the commit lock held.
+// commit is one replacement of CURRENT in progress, with the commit lock held.
 type commit struct {
 	*committer
 	now      time.Time
 	created  []string // manifests, and CURRENT.tmp
-	replaced []string // manifests that are not needed afterwards
+	replaced []string // manifests that are obsolete after the commit
 }
 
-// publish makes a change count: manifests first, CURRENT last. If it fails with
-// anything but ErrUnknown nothing has changed.
+// publish applies a change and commits it: it writes manifests first and CURRENT last. If it fails with
+// any error but ErrUnknown, nothing has changed.
 func (c *committer) publish(now time.Time, apply change) error {
 	held, err := warehouse.LockCommit(c.root, commitLock)
 	if err != nil {
@@ -55,11 +54,10 @@ func (c *committer) publish(now time.Time, apply change) error {
 	err = t.commitChange(apply)
 	if err != nil && !c.unsettled {
 		if c.state.Generation == 0 {
-			// The number of a manifest tells readers whether there was a commit before.
+			// Readers conclude from the number of a manifest whether there was an earlier commit.
 			c.lastGeneration--
 		}
-		// What can't be removed does no harm: no manifest names it, and a start
-		// finds it.
+		// A file that cannot be removed is harmless: no manifest names it, and the next start finds it.
 		for _, path := range t.created {
 			_ = c.opts.disk.remove(path)
 		}
@@ -70,7 +68,7 @@ func (c *committer) publish(now time.Time, apply change) error {
 func (t *commit) commitChange(apply change) error {
 	c := t.committer
 	next := c.state.clone()
-	// No number is used twice, so a name is never that of an older attempt.
+	// No number is used twice, so the name differs from those of earlier attempts.
 	c.lastGeneration++
 	next.Generation = c.lastGeneration
 	if c.state.Generation > 0 {
@@ -95,7 +93,7 @@ func (t *commit) commitChange(apply change) error {
 	if err := writeFile(c.opts.disk, tmp, []byte(name+" "+sum+"\n")); err != nil {
 		return warehouse.DiskError("write file", tmp, err)
 	}
-	// Once this rename was tried the commit may count, whatever it returns.
+	// After this rename was attempted the commit may be in effect, whatever error it returns.
 	err = c.opts.disk.rename(tmp, current)
 	if err == nil {
 		err = c.opts.disk.syncDir(c.root)
@@ -112,7 +110,7 @@ func (t *commit) commitChange(apply change) error {
 	return nil
 }
 
-// refresh looks whether another process has committed, and takes over its state.
+// refresh loads the newest state if another process has committed.
 func (c *committer) refresh() error {
 	name, sum, err := readCurrent(c.root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,13 +137,13 @@ func (c *committer) refresh() error {
 	return nil
 }
 
-// setKnown makes a generation the state that is known.
+// setKnown makes g the newest known state.
 func (c *committer) setKnown(g *generation, sum string) {
 	c.state = state{generation: *g, checksum: sum, loaded: c.state.loaded}
 	c.lastGeneration = max(c.lastGeneration, g.Generation)
 }
 
-// setDate rewrites the manifest of a date; its parts stay as they are.
+// setDate rewrites the manifest of a date without changing its parts.
 func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifest) error {
 	if old.ref.Manifest != "" {
 		t.replaced = append(t.replaced, t.path(manifestDir, old.ref.Manifest))
@@ -160,8 +158,8 @@ func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifes
 	return nil
 }
 
-// setFiles is setDate with these files in the manifest, whose oldest move to parts while they
-// are too many.
+// setFiles is setDate with the given files in the manifest. While the manifest has too many files, it
+// moves the oldest ones to parts.
 func (t *commit) setFiles(next *state, old dateState, ref dateRef, m *dateManifest, files []fileEntry) error {
 	for n := 0; len(files) > filesPerPart; n++ {
 		part := fmt.Sprintf("%s%s-%012d-part.json", warehouse.DatePrefix, m.Date, next.Generation)
@@ -179,7 +177,7 @@ func (t *commit) setFiles(next *state, old dateState, ref dateRef, m *dateManife
 	return t.setDate(next, old, ref, m)
 }
 
-// writeManifest writes v under a name that nothing refers to yet.
+// writeManifest writes v under a name that nothing refers to yet, and returns its checksum.
 func (t *commit) writeManifest(name string, v any) (sum string, err error) {
 	path := t.path(manifestDir, name)
 	data, err := json.Marshal(v)

@@ -6,11 +6,11 @@ import (
 	"github.com/corehour/corehour/internal/durable"
 )
 
-// disk is what a commit does to the file system, one method per step that can
-// fail or be the last one before a crash. Tests put themselves in between.
+// disk is the set of file system operations of a commit. Each method is a step that can fail or be the
+// last one before a crash. Tests replace it to inject faults.
 type disk interface {
 	mkdir(path string) error
-	create(path string) (diskFile, error) // truncates what is there
+	create(path string) (diskFile, error) // truncates an existing file
 	rename(from, to string) error
 	syncDir(path string) error
 	remove(path string) error
@@ -32,7 +32,7 @@ func (osDisk) remove(path string) error { return os.Remove(path) }
 
 func (osDisk) syncDir(path string) error { return durable.SyncDir(path) }
 
-// writeFile creates a file and makes its contents durable, its name not yet.
+// writeFile creates a file and syncs its contents. The caller must sync the directory.
 func writeFile(d disk, path string, data []byte) error {
 	f, err := d.create(path)
 	if err != nil {

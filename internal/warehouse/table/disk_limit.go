@@ -6,15 +6,14 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// checkDiskLimit fails with ErrFull while the warehouse is at its limits. Nothing is written
-// then, so that what is stored stays whole and the machine has space for others;
-// maintenance may make room.
+// checkDiskLimit returns ErrFull while the warehouse is at its limits. Nothing is written then: stored
+// rows stay intact and other programs keep their disk space. Maintenance can free space.
 func (w *Writer) checkDiskLimit() error {
 	fault := w.overLimit()
 	if fault == "" {
 		return nil
 	}
-	// Another process may have dropped dates.
+	// Another process may have dropped dates since the last commit.
 	if err := w.refresh(); err != nil {
 		return err
 	}

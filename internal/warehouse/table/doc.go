@@ -1,32 +1,32 @@
-// Package table is the embedded warehouse: a directory of Parquet files, one
-// partition per UTC day, and a manifest that says which of them count.
+// Package table is the embedded warehouse: a directory of Parquet files with one partition per UTC day,
+// and manifests that list the live files.
 //
-//	root/CURRENT                       names the generation that counts
-//	root/LOCK                          held by the one writer of rows
-//	root/LOCK.maintenance              held by the one Maintainer
-//	root/LOCK.commit                   held by either for a commit
+//	root/CURRENT                       names the current generation
+//	root/LOCK                          held by the single writer of rows
+//	root/LOCK.maintenance              held by the single Maintainer
+//	root/LOCK.commit                   held by either of them during a commit
 //	root/_manifest/<generation>.json   names one manifest per date
-//	root/_manifest/date=2026-11-21-<generation>.json        its newest files, and
-//	root/_manifest/date=2026-11-21-<generation>-part.json   256 older ones each
-//	root/_manifest/removed-<generation>.json                what to delete, later
-//	root/date=2026-11-21/raw-<sequence>.parquet             as the writer wrote it
-//	root/date=2026-11-21/merge-<generation>-<id>.parquet    several of these in one
-//	root/date=2026-11-21/roll-<generation>-<id>.parquet     sums of rows
-//	root/date=2026-11-21/beside-<generation>-<id>.sums      sums that count for nothing
+//	root/_manifest/date=2026-11-21-<generation>.json        lists the newest files of a date
+//	root/_manifest/date=2026-11-21-<generation>-part.json   lists 256 older files of the date
+//	root/_manifest/removed-<generation>.json                lists files to delete after the grace period
+//	root/date=2026-11-21/raw-<sequence>.parquet             rows as the writer wrote them
+//	root/date=2026-11-21/merge-<generation>-<id>.parquet    rows of several raw files
+//	root/date=2026-11-21/roll-<generation>-<id>.parquet     rollup that replaced rows
+//	root/date=2026-11-21/beside-<generation>-<id>.sums      pre-aggregated rollup, in addition to the rows
 //
-// Its invariant: a file counts if and only if the generation that CURRENT names
-// lists it. CURRENT is replaced by one rename after everything it leads to is on
-// disk, so a reader that resolves it once sees every commit wholly or not at
-// all, and an item that was committed is never written again.
+// Invariant: a file is live if and only if the generation named by CURRENT lists it. A commit first
+// writes and syncs all files and manifests, then replaces CURRENT by one rename. A reader that reads
+// CURRENT once therefore sees each commit completely or not at all. A committed item is never written
+// again.
 //
-// A manifest is never changed: a commit writes new ones for the dates it touches.
-// The writer adds files, a Maintainer replaces files of a date by one, or drops
-// dates, in one commit each; what is taken out stays for the grace of its readers.
+// Manifests are immutable: a commit writes new manifests for the dates it changes. The writer adds
+// files. A Maintainer replaces several files of a date by one, or drops dates, in one commit each.
+// Replaced and dropped files stay on disk for the grace period, for readers that still use them.
 //
-// Next to the files of a date that count, its manifest may name one of sums of their rows,
-// for readers to take in their stead. It counts for nothing: what it says is in the files
-// that it is of, and it goes with the first of them that goes.
+// The manifest of a date can also name a pre-aggregated rollup of some of its files. Readers can read
+// the rollup instead of these files, never in addition to them. It holds no rows of its own, and is
+// removed as soon as one of its source files is removed.
 //
-// It does not read or write the files (internal/warehouse/parquet does), runs no queries, and
-// decides nothing about what is merged, rolled up or dropped (internal/warehouse/maintain does).
+// The package does not encode or decode the files (see internal/warehouse/parquet), runs no queries, and
+// does not decide what is merged, rolled up or dropped (see internal/warehouse/maintain).
 package table

@@ -1,14 +1,12 @@
 package table
 
-// Injector is asked before and after every step that a commit takes on the file
-// system, for tests of other packages: op is mkdir, create, write, sync, rename,
-// sync directory or remove. An error before a step takes its place, and of a write
-// half is written; one after it hides that it took effect. It may as well end the
-// process.
+// Injector is called before and after each file system operation of a commit, for tests of other
+// packages. op is mkdir, create, write, sync, rename, sync directory or remove. If it returns an error
+// before the operation, the operation is not done; a write is done by half. If it returns an error after
+// the operation, the operation took effect although it returns the error. It can also end the process.
 type Injector func(op, path string, after bool) error
 
-// Inject is the same options with faults, on the disk as it is but without waiting
-// for it.
+// Inject returns the options with fault injection. Operations use the real disk, but do not wait for it.
 func (o Options) Inject(i Injector) Options {
 	o.disk = &injected{inject: i}
 	return o

@@ -9,9 +9,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// ItemsAfter hands over, one write after the other, the items of the raw files that a
-// tree lists beyond a sequence. What maintenance has made of such files is not
-// looked at.
+// ItemsAfter calls take with the items of each write whose raw files have a number above sequence, in
+// the order of the writes. It ignores merged and rolled-up files.
 func (t *Tree) ItemsAfter(ctx context.Context, sequence int64, take func([]methodspan.Item) error) error {
 	listed := map[string]int{}
 	type raw struct {
@@ -38,7 +37,7 @@ func (t *Tree) ItemsAfter(ctx context.Context, sequence int64, take func([]metho
 		for names := []string{r.name}; len(names) > 0; names = names[1:] {
 			i, ok := listed[names[0]]
 			if !ok || done[names[0]] {
-				continue // of a date that was dropped since
+				continue // its date was dropped in the meantime
 			}
 			done[names[0]] = true
 			c, err := t.Files[i].Content(ctx)
@@ -46,7 +45,7 @@ func (t *Tree) ItemsAfter(ctx context.Context, sequence int64, take func([]metho
 				return err
 			}
 			rows = append(rows, c.Rows...)
-			names = append(names, c.Group.Files...) // the rows of an item may be of several dates
+			names = append(names, c.Group.Files...) // an item can have rows in several dates
 		}
 		if err := take(itemsOf(rows)); err != nil {
 			return err
@@ -55,7 +54,7 @@ func (t *Tree) ItemsAfter(ctx context.Context, sequence int64, take func([]metho
 	return nil
 }
 
-// itemsOf puts rows together again that came together.
+// itemsOf groups rows into the items that they arrived in.
 func itemsOf(rows []methodspan.Row) []methodspan.Item {
 	slices.SortFunc(rows, func(a, b methodspan.Row) int {
 		if c := strings.Compare(a.BatchID, b.BatchID); c != 0 {

@@ -1,11 +1,11 @@
 package table
 
-// The locks of a warehouse. Readers need none.
+// Lock files of a warehouse. Readers need no lock.
 const (
-	// writerLock is held by the one writer of raw rows for as long as it lives.
+	// writerLock is held by the single Writer until it is closed.
 	writerLock = "LOCK"
-	// maintenanceLock is held by the one Maintainer for as long as it lives.
+	// maintenanceLock is held by the single Maintainer until it is closed.
 	maintenanceLock = "LOCK.maintenance"
-	// commitLock is held for a commit: from reading CURRENT to replacing it.
+	// commitLock is held during a commit: from reading CURRENT to replacing it.
 	commitLock = "LOCK.commit"
 )

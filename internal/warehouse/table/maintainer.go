@@ -17,9 +17,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// Maintainer replaces and drops files of a warehouse, alongside the writer, which
-// goes on. There is one at a time. It never adds rows of its own, and never
-// touches a file that no commit names.
+// Maintainer replaces and drops files of a warehouse while the writer continues to write. A warehouse
+// has at most one Maintainer at a time. It adds no new rows, and changes no file that no commit names.
 type Maintainer struct {
 	committer
 	encoder  *parquet.Encoder
@@ -27,10 +26,9 @@ type Maintainer struct {
 	removed  int
 }
 
-// NewMaintainer opens the warehouse at root for maintenance, deletes what an
-// interrupted one has left, and what earlier ones took out once its grace is over.
-// It fails with an *Error, of kind ErrLocked if another Maintainer is at work and
-// ErrMissing or ErrEmpty if there is nothing to maintain.
+// NewMaintainer opens the warehouse at root for maintenance. It deletes the leftovers of an interrupted
+// maintenance, and removed files whose grace period is over. It returns an *Error of kind ErrLocked if
+// another Maintainer is open, and of kind ErrMissing or ErrEmpty if there is nothing to maintain.
 func NewMaintainer(root string, opts Options) (*Maintainer, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -53,10 +51,10 @@ func NewMaintainer(root string, opts Options) (*Maintainer, error) {
 	return m, nil
 }
 
-// Removed tells how many files were deleted since NewMaintainer began.
+// Removed returns how many files were deleted since NewMaintainer was called.
 func (m *Maintainer) Removed() int { return m.removed }
 
-// Close lets another Maintainer begin.
+// Close releases the maintenance lock.
 func (m *Maintainer) Close() error {
 	if m.lockFile == nil {
 		return nil
@@ -66,11 +64,11 @@ func (m *Maintainer) Close() error {
 	return err
 }
 
-// Date is the files of one date.
+// Date describes the files of one date.
 type Date struct {
 	Date          string
 	Files         []parquet.File // in the order of their commits
-	Sums          *Sums          // of some of them, nil for none
+	Sums          *Sums          // pre-aggregated rollup of some of the files, or nil
 	LastCommitted time.Time
 }
 
@@ -101,29 +99,28 @@ func (m *Maintainer) dateOf(ref dateRef, entries []fileEntry, sums *sumsEntry) D
 	return d
 }
 
-// Output says what a file that is made of others is.
+// Output describes a file that is made of other files.
 type Output struct {
 	Kind  string // of a replacement: KindMerge or KindRoll
 	Level string
 	NoIDs bool
 }
 
-// Replace puts one file in the place of several of a date, in one commit: a
-// reader sees the old ones or the new one. produce hands its rows to add, in the
-// order of a Run; without rows the old files just go, and there is no new one to
-// describe. They are deleted when their grace is over.
+// Replace replaces several files of a date by one, in one commit: a reader sees either the old files or
+// the new one. produce passes the rows of the new file to add, in the order of a Run. If it passes none,
+// the old files are removed without a replacement. The old files are deleted when their grace period is
+// over.
 func (m *Maintainer) Replace(ctx context.Context, date string, old []parquet.File, o Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error) {
 	return m.make(ctx, date, old, o, func(s *parquet.Stream) error { return produce(s.AddRow) }, m.publishReplaced)
 }
 
-// Merge puts the rows of files of one level into one, as Replace does, column by
-// column and in a third of the time. The columns named in without come out as
-// unknown.
+// Merge is Replace for files of one level. It copies column by column, which takes a third of the time.
+// The columns named in without are set to unknown.
 func (m *Maintainer) Merge(ctx context.Context, date string, old []parquet.File, o Output, without ...string) (parquet.File, error) {
 	return m.make(ctx, date, old, o, func(s *parquet.Stream) error { return s.Merge(ctx, old, without) }, m.publishReplaced)
 }
 
-// make writes a file that is made of others and publishes it.
+// make writes a file that is made of other files and publishes it.
 func (m *Maintainer) make(ctx context.Context, date string, of []parquet.File, o Output, produce func(*parquet.Stream) error, publish func(date string, of []parquet.File, made fileEntry) error) (parquet.File, error) {
 	if len(of) == 0 {
 		return parquet.File{}, &warehouse.Error{Op: "make a file", Path: m.path(warehouse.DatePrefix + date), Err: errors.New("no files were given")}
@@ -143,7 +140,7 @@ func (m *Maintainer) make(ctx context.Context, date string, of []parquet.File, o
 	return entry.file(m.root, date), nil
 }
 
-// write writes a file under its final name; no manifest names it yet.
+// write writes a file under its final name. No manifest names it yet.
 func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*parquet.Stream) error) (fileEntry, error) {
 	path := m.path(entry.Path)
 	tmp := path + tmpSuffix
@@ -176,10 +173,10 @@ func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*p
 	return entry, err
 }
 
-// errGone means that somebody else took out what was to be replaced.
+// errGone is returned if another maintenance has removed the files that were to be replaced.
 var errGone = errors.New("the date is not as it was read: another maintenance has changed it")
 
-// publishReplaced puts a file in the place of others, or none if it has no rows.
+// publishReplaced replaces old files by one, or by none if it has no rows.
 func (m *Maintainer) publishReplaced(date string, old []parquet.File, made fileEntry) error {
 	gone := map[string]bool{}
 	for _, f := range old {
@@ -226,7 +223,7 @@ func (m *Maintainer) publishReplaced(date string, old []parquet.File, made fileE
 		}
 		if made.Rows > 0 {
 			made.Committed = now.UTC()
-			// Merged files come first: parts hold what is older.
+			// Merged files come first, because parts hold the older files.
 			left = slices.Insert(left, 0, made)
 		}
 		ref.count(left, manifest.Sums)
@@ -248,10 +245,10 @@ func (m *Maintainer) changed(date string) *warehouse.Error {
 	return &warehouse.Error{Op: "replace files", Path: m.path(warehouse.DatePrefix + date), Err: errGone}
 }
 
-// publishSettled is publish, and finds out what became of a commit of unknown outcome, if it
-// can: done reports whether the newest state is one that it has made.
+// publishSettled is publish, and tries to find out the outcome of a commit if it is unknown. done reports
+// whether the newest state contains the change.
 func (m *Maintainer) publishSettled(now time.Time, apply change, done func() (bool, error)) error {
-	m.unsettled = false // the commit begins by reading what counts
+	m.unsettled = false // the commit begins by reading the newest state
 	err := m.publish(now, apply)
 	if !errors.Is(err, warehouse.ErrUnknown) {
 		return err
@@ -277,15 +274,15 @@ func (m *Maintainer) publishSettled(now time.Time, apply change, done func() (bo
 	return warehouse.DiskError("replace", m.path(currentName), cause)
 }
 
-// Forgotten reports whether a date is kept for nothing: it has no files, and the items
-// that it had are not remembered any more.
+// Forgotten reports whether a date is no longer needed: it has no files, and the ids of its items are no
+// longer remembered.
 func (m *Maintainer) Forgotten(d *Date) bool {
 	return len(d.Files) == 0 && d.LastCommitted.Before(m.opts.Now().Add(-m.remember(&m.state)))
 }
 
-// Drop takes out dates with all their files, in one commit, and tells which, with the
-// files that each had by then: a date that had none and got some since stays. Rows of the dates that went and of earlier ones
-// are refused from then on, but for dates that had none.
+// Drop removes dates with all their files, in one commit. It returns the dropped dates with the files
+// they had at that time. A date that had no files and got some in the meantime is not dropped. After it,
+// rows of the dropped dates and of earlier dates are refused, except if the dropped dates had no files.
 func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 	if len(dates) == 0 {
 		return nil, nil
@@ -299,7 +296,7 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 				return err
 			}
 			if len(files) > 0 && len(d.Files) == 0 {
-				continue // they came since
+				continue // files were added in the meantime
 			}
 			for _, f := range files {
 				taken = append(taken, f.Path)
@@ -320,7 +317,7 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 			next.Floor = max(next.Floor, day.AddDate(0, 0, 1).Format(warehouse.DateLayout))
 		}
 		return t.doom(next, now.Add(m.grace(next)), taken)
-	}, func() (bool, error) { // the writer may list a date without files again
+	}, func() (bool, error) { // the writer may have listed a date without files again
 		return len(gone) == 0 || slices.ContainsFunc(gone, func(d Date) bool {
 			_, listed := m.state.find(d.Date)
 			return !listed
@@ -332,7 +329,7 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 	return gone, nil
 }
 
-// doom notes files that are to be deleted when they are due.
+// doom records files that are to be deleted at the time due.
 func (t *commit) doom(next *state, due time.Time, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -346,14 +343,14 @@ func (t *commit) doom(next *state, due time.Time, files []string) error {
 	return nil
 }
 
-// remember, rememberMax and grace are the larger of what the writer says and what is set here.
+// remember, rememberMax and grace return the larger of the writer's option and the option of m.
 func (m *Maintainer) remember(s *state) time.Duration { return max(s.Remember, m.opts.RememberFor) }
 
 func (m *Maintainer) rememberMax(s *state) int { return max(s.RememberMax, m.opts.RememberMax) }
 
 func (m *Maintainer) grace(s *state) time.Duration { return max(s.Grace, m.opts.Grace) }
 
-// below is a path as manifests spell it.
+// below returns a path relative to the root, as manifests contain it.
 func (m *Maintainer) below(path string) string {
 	rel, err := filepath.Rel(m.root, path)
 	if err != nil {
@@ -362,8 +359,7 @@ func (m *Maintainer) below(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Size tells how many bytes the files take that count, and how many those that
-// are taken out and not deleted yet.
+// Size returns the bytes of all live files, and the bytes of removed files that are not deleted yet.
 func (m *Maintainer) Size() (counting, doomed int64, err error) {
 	if err := m.refresh(); err != nil {
 		return 0, 0, err
