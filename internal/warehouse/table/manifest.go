@@ -23,38 +23,37 @@ const (
 type generation struct {
 	Schema     int       `json:"schema_version"`
 	Generation int64     `json:"generation"`
-	Sequence   int64     `json:"sequence"` // the highest raw file that is settled
+	Sequence   int64     `json:"sequence"` // highest number of a committed raw file
 	Committed  time.Time `json:"committed"`
-	// Floor is the first date that retention has left; rows of earlier ones are
-	// refused.
+	// Floor is the first date that retention has not dropped. Rows of earlier dates are refused.
 	Floor string `json:"floor,omitempty"`
-	// Remember is for how long the writer recognises items that come again, RememberMax
-	// by how many runs of ids, and Grace how long it leaves readers what was taken out.
+	// Remember is how long the writer remembers item ids to recognise repeats, RememberMax the maximum
+	// number of runs of ids that it remembers, and Grace how long it keeps removed files for readers.
 	Remember    time.Duration `json:"remember_ns,omitempty"`
 	RememberMax int           `json:"remember_max,omitempty"`
 	Grace       time.Duration `json:"grace_ns,omitempty"`
-	// Common is the highest raw file that was taken over from another, which uploaded it.
+	// Common is the highest raw file taken over from another writer, which uploaded it.
 	Common int64 `json:"common,omitempty"`
 	// Dates is sorted by date.
 	Dates []dateRef `json:"dates"`
-	// Removed names what is to be deleted when its grace is over.
+	// Removed names the lists of files to delete after their grace period.
 	Removed []removedRef `json:"removed,omitempty"`
 }
 
-// removedRef names a list of files that one commit has taken out.
+// removedRef names a list of files that one commit has removed.
 type removedRef struct {
 	Manifest string    `json:"manifest"`
 	Checksum string    `json:"checksum"`
 	Due      time.Time `json:"due"`
 }
 
-// removedFiles is such a list: paths below the root, with forward slashes.
+// removedFiles is a list of removed files: paths relative to the root, with forward slashes.
 type removedFiles struct {
 	Schema int      `json:"schema_version"`
 	Files  []string `json:"files"`
 }
 
-// dateRef names the manifest of one date and sums it up.
+// dateRef names the manifest of one date and holds its totals.
 type dateRef struct {
 	Date          string    `json:"date"`
 	Manifest      string    `json:"manifest"`
@@ -62,20 +61,20 @@ type dateRef struct {
 	Files         int       `json:"files"`
 	Rows          int64     `json:"rows"`
 	Bytes         int64     `json:"bytes"`
-	SumsBytes     int64     `json:"sums_bytes,omitempty"` // of the rollups of the files
-	LastCommitted time.Time `json:"last_committed"`       // of rows; maintenance does not count
+	SumsBytes     int64     `json:"sums_bytes,omitempty"` // of the pre-aggregated rollup
+	LastCommitted time.Time `json:"last_committed"`       // last commit of rows; maintenance does not change it
 }
 
-// dateManifest lists the files of one date. Sealed parts hold the older ones, so
-// that a commit rewrites a short list however many files a date has.
+// dateManifest lists the files of one date. Immutable parts list the older files, so that a commit
+// rewrites only a short list even if a date has many files.
 type dateManifest struct {
 	Schema int         `json:"schema_version"`
 	Date   string      `json:"date"`
 	Parts  []partRef   `json:"parts,omitempty"`
 	Files  []fileEntry `json:"files"`
-	// Settled are the ids that files settled which are no longer listed.
+	// Settled holds the item ids committed with files that are no longer listed.
 	Settled []warehouse.ItemWindow `json:"settled,omitempty"`
-	// Sums is a file of sums of some of the files.
+	// Sums is a pre-aggregated rollup of some of the files.
 	Sums *sumsEntry `json:"sums,omitempty"`
 }
 
@@ -85,31 +84,30 @@ type partRef struct {
 	Files    int    `json:"files"`
 }
 
-// fileEntry is one file that counts.
+// fileEntry describes one live file.
 type fileEntry struct {
-	Path  string `json:"path"` // below the root, with forward slashes
+	Path  string `json:"path"` // relative to the root, with forward slashes
 	Kind  string `json:"kind"`
-	Level string `json:"level,omitempty"` // of all its rows; none is raw
+	Level string `json:"level,omitempty"` // of all its rows; empty for raw rows
 	NoIDs bool   `json:"no_ids,omitempty"`
 	parquet.Summary
 	Schema    int       `json:"schema_version"`
 	Committed time.Time `json:"committed"`
-	// Items are the ids that the commit settled, in the form of IDSet.Pack.
+	// Items holds the item ids of the commit that added the file, in the form of IDSet.Pack.
 	Items map[string]string `json:"items,omitempty"`
 }
 
-// sumsEntry is a file of sums of the rows of files that count. Its own rows don't: readers
-// may take it instead of these files, never next to them. Without a path it says that sums
-// of these files are not worth keeping.
+// sumsEntry describes a pre-aggregated rollup of live files. Readers can read it instead of these files,
+// never in addition to them. Without a path it records that a rollup of these files is not worth keeping.
 type sumsEntry struct {
 	fileEntry
-	Of []string `json:"of"` // paths of the files
+	Of []string `json:"of"` // paths of the source files
 }
 
 func generationName(n int64) string { return fmt.Sprintf("%012d.json", n) }
 
-// readCurrent tells which generation counts and what its checksum is. It
-// returns an error of kind fs.ErrNotExist if none was ever committed.
+// readCurrent returns the name of the current generation and its checksum. It returns an error of kind
+// fs.ErrNotExist if there was no commit yet.
 func readCurrent(root string) (name, sum string, err error) {
 	path := filepath.Join(root, currentName)
 	data, err := os.ReadFile(path)
@@ -176,7 +174,7 @@ func readDate(root string, ref dateRef) (*dateManifest, error) {
 	return &m, nil
 }
 
-// readFiles reads the manifest of a date and lists its files.
+// readFiles reads the manifest of a date and returns it with the list of its files.
 func readFiles(root string, ref dateRef) (*dateManifest, []fileEntry, error) {
 	m, err := readDate(root, ref)
 	if err != nil {
@@ -186,7 +184,7 @@ func readFiles(root string, ref dateRef) (*dateManifest, []fileEntry, error) {
 	return m, files, err
 }
 
-// allFiles lists the files of a date, oldest commit first.
+// allFiles returns the files of a date, oldest commit first.
 func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
 	var files []fileEntry
 	for _, part := range m.Parts {
@@ -212,10 +210,9 @@ func (m *dateManifest) astray(root, path string) *warehouse.Error {
 	return warehouse.Damaged("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, path))
 }
 
-// preaggregated returns the sums of some of the date's files, nil if it has none. Whoever takes files
-// out of a date takes their sums out, too. Should one have forgotten it, rows would be
-// counted that are not there any more; without the sums readers have all there is, so
-// this is no reason to refuse the date.
+// preaggregated returns the pre-aggregated rollup of the date, or nil if there is none. A commit that
+// removes a source file must remove the rollup, too. If one failed to, the rollup would contain rows that
+// were removed. It is then ignored instead of refusing the date, because the files hold all rows.
 func (m *dateManifest) preaggregated(files []fileEntry) *sumsEntry {
 	if m.Sums == nil || len(m.Sums.Of) == 0 {
 		return nil
@@ -232,10 +229,10 @@ func (m *dateManifest) preaggregated(files []fileEntry) *sumsEntry {
 	return m.Sums
 }
 
-// kept reports whether there is a file.
+// kept reports whether the rollup has a file.
 func (e *sumsEntry) kept() bool { return e != nil && e.Path != "" }
 
-// onDisk lists what a date has on the disk: the files that count and their sums.
+// onDisk returns the files that a date has on disk: its live files and its pre-aggregated rollup.
 func (m *dateManifest) onDisk(root string) ([]fileEntry, error) {
 	files, err := m.allFiles(root)
 	if err != nil {
@@ -247,7 +244,7 @@ func (m *dateManifest) onDisk(root string) ([]fileEntry, error) {
 	return files, nil
 }
 
-// count sums up the files of a date.
+// count sets the totals of r to those of the files and the rollup.
 func (r *dateRef) count(files []fileEntry, sums *sumsEntry) {
 	r.Files, r.Rows, r.Bytes, r.SumsBytes = 0, 0, 0, 0
 	for i := range files {
@@ -264,7 +261,7 @@ func (r *dateRef) addFile(f *fileEntry) {
 	r.Bytes += f.Bytes
 }
 
-// isFileOf reports whether a path is that of a file of a date.
+// isFileOf reports whether path is that of a file of the date.
 func isFileOf(path, date string) bool {
 	dir, file, _ := strings.Cut(path, "/")
 	return dir == warehouse.DatePrefix+date && file != "" && !strings.ContainsAny(file, `/\`) && filepath.IsLocal(path)

@@ -8,21 +8,21 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Options of a Writer and of a Maintainer. Zero values stand for the defaults.
+// Options are the options of a Writer or a Maintainer. Zero values select the defaults.
 type Options struct {
-	// What a Writer accepts and remembers, see warehouse.IntakeOptions.
+	// Limits of the rows that a Writer accepts and of the ids it remembers, see warehouse.IntakeOptions.
 	Late        time.Duration
 	Future      time.Duration
 	RememberFor time.Duration
 	RememberMax int
-	// Grace is how long files and manifests stay after a commit dropped them,
-	// so that a reader that has just resolved them can still open them.
+	// Grace is how long files and manifests stay on disk after a commit removed them, so that a reader
+	// that has just resolved them can still open them.
 	Grace time.Duration
-	// MaxBytes is how large the warehouse may get, MinFree how many bytes the file
-	// system must have left. Beyond either a Write fails with ErrFull. 0 is no limit.
+	// MaxBytes is the maximum size of the warehouse, MinFree the minimum free space of the file system in
+	// bytes. Beyond either limit Write fails with ErrFull. 0 disables a limit.
 	MaxBytes int64
 	MinFree  int64
-	// Now is the clock.
+	// Now returns the present time.
 	Now func() time.Time
 
 	disk disk

@@ -15,16 +15,16 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// written are the files of one write that no manifest names.
+// written holds the files of one write that no manifest names.
 type written struct {
 	ids   warehouse.IDSet
 	files []fileEntry
-	rows  [][]methodspan.Row // of each
+	rows  [][]methodspan.Row // of each file
 }
 
-// together reads the files that were written with one of them. What a file says of
-// others is believed only if all are there and each of them says the same: else it
-// counts for nothing, and the others for what they are without it.
+// together reads the file name and the files of the same write. believed is true only if all files of the
+// write are present and all of them list the same group. Otherwise name is ignored; the other files are
+// judged separately.
 func (w *Writer) together(name string, present map[string]bool) (g *written, believed bool, err error) {
 	own, ok, err := w.readMember(name)
 	if !ok || !complete(own.group, name, present) {
@@ -47,13 +47,12 @@ func (w *Writer) together(name string, present map[string]bool) (g *written, bel
 type member struct {
 	entry fileEntry
 	group *parquet.WriteGroup
-	ids   warehouse.IDSet // that its write settles
+	ids   warehouse.IDSet // ids of all items of the write
 	rows  []methodspan.Row
 }
 
-// readMember reads a file that no manifest names. It is not ok if the file is not what
-// was written; that the disk fails, or that this program is too old, is no reason to give
-// up what is in it.
+// readMember reads a file that no manifest names. ok is false if the file is not as the writer wrote it.
+// A disk error, or a file of a newer program, is returned as err, so that the file is not given up.
 func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
 	data, err := os.ReadFile(w.path(name))
 	if err != nil {
@@ -67,9 +66,8 @@ func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
 	return m, err == nil, nil
 }
 
-// readOrphan believes a file only if it is what was written: raw rows of the date whose
-// file it is, in their order, of items that its write settled. With others among them the
-// date could not be looked after any more.
+// readOrphan accepts a file only if it is as the writer wrote it: raw rows of the date of its directory,
+// in order, whose items belong to its write. With any other rows maintenance of the date would fail.
 func readOrphan(name string, data []byte) (*member, error) {
 	if err := parquet.CheckFooterSum(data); err != nil {
 		return nil, err
@@ -112,11 +110,11 @@ func readOrphan(name string, data []byte) (*member, error) {
 	return &member{entry, &c.Group, ids, c.Rows}, nil
 }
 
-// maxWriteIDs is more than one write can settle; a footer that says otherwise is
-// none of ours.
+// maxWriteIDs is larger than the number of ids of any write. A footer with more ids was not written by
+// this program.
 const maxWriteIDs = 100_000_000
 
-// itemsOfWrite are the ids that a write settles.
+// itemsOfWrite returns the ids of the items of a write.
 func itemsOfWrite(g *parquet.WriteGroup) (warehouse.IDSet, error) {
 	ids := warehouse.IDSet{}
 	if _, err := ids.Unpack(g.Items); err != nil {
@@ -128,12 +126,12 @@ func itemsOfWrite(g *parquet.WriteGroup) (warehouse.IDSet, error) {
 	return ids, nil
 }
 
-// complete reports whether all files that were written together are there.
+// complete reports whether all files of the write g are present, and name is one of them.
 func complete(g *parquet.WriteGroup, name string, present map[string]bool) bool {
 	return slices.Contains(g.Files, name) && !slices.ContainsFunc(g.Files, func(f string) bool { return !present[f] })
 }
 
-// describe makes the entry of a file from the file itself.
+// describe returns the manifest entry of a file, computed from its content.
 func describe(name string, data []byte, c *parquet.Content) fileEntry {
 	rows := c.Rows
 	entry := fileEntry{Path: name, Kind: KindRaw, Schema: c.Schema,

@@ -9,22 +9,22 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// orphanRecovery is what a start makes of the files that no manifest names yet.
-// Nobody was notified that their writes had succeeded, so their items may be in
-// several of them and may come again: the ids see to it that they count once.
+// orphanRecovery decides which rows of files that no manifest names are committed at a start. Their
+// writes were never reported as successful. Their items can therefore be in several files, and can be
+// written again. Item ids ensure that each is stored once.
 type orphanRecovery struct {
 	w       *Writer
 	seen    warehouse.IDSet
-	keep    []fileEntry       // files that count as they are
-	ids     []string          // of them
-	rows    []*methodspan.Row // of files that hold known items, or dropped dates, too
-	rowIDs  []string          // of them
-	discard []string          // files that are not needed afterwards
+	keep    []fileEntry       // files that are committed unchanged
+	ids     []string          // ids of keep
+	rows    []*methodspan.Row // new rows of files that also hold known items or dropped dates
+	rowIDs  []string          // ids of rows
+	discard []string          // files that are deleted afterwards
 }
 
-// adopt commits, in one go, what the orphans hold beyond the last commit. The
-// newest come first: a write that was repeated or folded after it had failed is
-// settled by its last attempt.
+// adopt recovers orphaned files: it commits, in one commit, all their items that are not committed yet.
+// It handles the newest files first. If a failed write was repeated, or its items were aggregated into
+// others, the last attempt is used.
 func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 	if len(orphans) == 0 {
 		return nil
@@ -52,8 +52,8 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		for _, f := range g.files {
 			done[f.Path] = true
 		}
-		// Somebody else's file must not use the numbers up. Its own one is left alone
-		// when the writer gets there.
+		// The number of a foreign file must not use up the sequence numbers. The foreign file itself is
+		// skipped when the writer gets to its number.
 		if a.addWrite(g, now) && o.sequence-w.state.Sequence <= maxAhead {
 			w.sequence = max(w.sequence, o.sequence)
 		}
@@ -63,10 +63,10 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 
 func (a *orphanRecovery) known(id string) bool { return a.seen.Has(id) || a.w.Committed(id) }
 
-// addWrite decides about the files of one write, and reports whether it took items of them.
+// addWrite decides which rows of one write are recovered, and reports whether it has new items.
 func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
 	floor := warehouse.DayStart(a.w.state.Floor)
-	whole := true // all its rows may count
+	whole := true // all its rows are new and of dates that are kept
 	for i := range g.files {
 		g.files[i].Committed = now.UTC()
 		whole = whole && g.files[i].MinStartNS >= floor
@@ -109,7 +109,7 @@ func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
 	return fresh > 0
 }
 
-// leave gives up the files of a write.
+// leave marks the files of a write for deletion.
 func (a *orphanRecovery) leave(g *written) {
 	for _, f := range g.files {
 		a.discard = append(a.discard, f.Path)

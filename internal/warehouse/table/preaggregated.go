@@ -8,10 +8,10 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// AddPreaggregated adds a file of the sums of files of a date, in one commit. They go
-// on to count, and readers may take the sums in their stead. The sums go with the first
-// of these files that goes. A date has one file of sums: the one before is taken out.
-// Without rows there is none, and the one before stays. The file is of KindPreaggregated.
+// AddPreaggregated adds a pre-aggregated rollup of files of a date, in one commit. The files stay live;
+// readers can read the rollup instead of them. The rollup is removed with the first of these files that is
+// removed. A date has at most one rollup: a new one replaces the previous one. If produce passes no rows,
+// no file is added and the previous rollup stays. The file is of KindPreaggregated.
 func (m *Maintainer) AddPreaggregated(ctx context.Context, date string, of []parquet.File, o Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error) {
 	o.Kind = KindPreaggregated
 	add := func(s *parquet.Stream) error { return produce(s.AddRow) }
@@ -23,8 +23,8 @@ func (m *Maintainer) AddPreaggregated(ctx context.Context, date string, of []par
 	})
 }
 
-// WithoutSums notes that sums of these files of a date are not worth keeping, until the first
-// of them goes. Sums that the date had are taken out.
+// WithoutSums records that a rollup of these files of a date is not worth keeping. The record is valid
+// until the first of the files is removed. An existing rollup of the date is removed.
 func (m *Maintainer) WithoutSums(date string, of []parquet.File) error {
 	return m.setSums(date, of, fileEntry{})
 }
@@ -59,7 +59,7 @@ func (m *Maintainer) setSums(date string, of []parquet.File, made fileEntry) err
 	})
 }
 
-// DropSums takes out the rollups of the files of dates, in one commit.
+// DropSums removes the pre-aggregated rollups of dates, in one commit.
 func (m *Maintainer) DropSums(dates []Date) error {
 	now := m.opts.Now()
 	return m.publishSettled(now, func(t *commit, next *state) error {

@@ -12,17 +12,17 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// ErrApart reports that two have written to what was one warehouse, and neither's rows can be put
-// on top of the other's as they are.
+// ErrApart reports that two writers have added rows to copies of one warehouse, and that the rows of
+// neither can be added to the other's copy unchanged.
 var ErrApart = errors.New("both have rows that the other does not know")
 
-// Rebase puts what was written here on top of what another has made of the same
-// warehouse. Both had it in common up to a raw file of this sequence; theirs is what
-// the manifests in the directory from lead to. If this directory has later raw files,
-// the other must have none, as after maintenance alone: then no name is used twice
-// and no item is stored twice. Else the error is of kind ErrApart and nothing has
-// changed. No write and no other commit happens in between. What was merged or dropped
-// here since then is forgotten: theirs has the same rows.
+// Rebase replaces the state of this warehouse by theirs, another copy of it, and adds the raw files that
+// only this copy has. Both copies share the raw files up to sequence. theirs is the tree of the manifests
+// in the directory from. If this copy has raw files above sequence, the other copy must have none: it can
+// have had maintenance only. This ensures that no file name is used twice and no item is stored twice.
+// Otherwise Rebase returns an error of kind ErrApart and changes nothing. No write and no other commit
+// happens meanwhile. Files that were merged or dropped here after sequence are discarded, because theirs
+// has the same rows.
 func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,7 @@ func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	if err := w.committer.publish(w.opts.Now(), r.apply); err != nil {
 		return err
 	}
-	// Their files have numbers and items that this writer must not use again.
+	// Their files have sequence numbers and items that this writer must not use again.
 	if err := w.load(); err != nil {
 		w.unsettled = true
 		return err
@@ -45,15 +45,15 @@ func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	return nil
 }
 
-// rebase is one that is under way. All manifests are rewritten under names of the
-// next generation, since both may have used the same ones.
+// rebase is a Rebase in progress. It writes all manifests under names of the next generation, since both
+// copies may have used the same names.
 type rebase struct {
 	from   string
 	theirs *Tree
 	common int64
 
 	checksums map[string]string // of their data files by path
-	later     []fileEntry       // ours that they don't have
+	later     []fileEntry       // our files that they do not have
 }
 
 func (r *rebase) apply(t *commit, next *state) error {
@@ -74,7 +74,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 		if listed[p] {
 			continue
 		}
-		// What nobody counts here may have the name of a file that they count.
+		// A file that is not live here may have the name of a file that is live there.
 		if err := t.opts.disk.remove(t.path(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return warehouse.DiskError("remove", t.path(p), err)
 		}
@@ -105,8 +105,8 @@ func (r *rebase) apply(t *commit, next *state) error {
 	return nil
 }
 
-// compare finds out what we list and they don't, and dooms our manifests and the files
-// that nothing leads to afterwards.
+// compare finds the files that only we list. It marks for deletion our manifests and the files that
+// nothing refers to afterwards.
 func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err error) {
 	listed = map[string]bool{}
 	for _, ref := range t.state.Dates {
@@ -156,7 +156,7 @@ func dateOf(f fileEntry) string {
 	return f.Path[len(warehouse.DatePrefix):][:len(warehouse.DateLayout)]
 }
 
-// removed takes over a list of what they have taken out.
+// removed copies a list of files that they have removed.
 func (r *rebase) removed(t *commit, next *state, ref removedRef, number int) error {
 	var list removedFiles
 	if err := readManifest(r.from, ref.Manifest, ref.Checksum, &list); err != nil {
@@ -171,7 +171,7 @@ func (r *rebase) removed(t *commit, next *state, ref removedRef, number int) err
 	return nil
 }
 
-// date takes over a date of theirs and adds the files that only we have.
+// date copies the manifest of one of their dates and adds the files that only we have.
 func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 	m := &dateManifest{Schema: parquet.SchemaVersion, Date: ref.Date}
 	var files []fileEntry

@@ -14,16 +14,16 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Recovery says what a start found left over.
+// Recovery counts the leftovers of a crash that a start has found.
 type Recovery struct {
 	TmpRemoved   int   // unfinished files, deleted
-	FilesAdopted int   // finished files that no manifest named yet
-	RowsAdopted  int64 // in them
-	FilesRemoved int   // finished files of an unfinished or repeated write, deleted
+	FilesAdopted int   // finished files that no manifest named yet, now committed
+	RowsAdopted  int64 // rows in FilesAdopted
+	FilesRemoved int   // finished files of an incomplete or repeated write, deleted
 }
 
-// recover brings the directory and the writer to the state of the last commit,
-// plus the writes that were finished but for their manifest.
+// recover restores the directory and the writer to the state of the last commit, and recovers orphaned
+// files: those of finished writes whose manifest is missing.
 func (w *Writer) recover() error {
 	if err := w.load(); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (w *Writer) recover() error {
 		if err != nil {
 			return err
 		}
-		// Maintenance may drop a date meanwhile.
+		// Maintenance may drop a date in the meantime.
 		if err = w.adopt(orphans, now); !errors.Is(err, errExpired) {
 			return err
 		}
@@ -43,12 +43,12 @@ func (w *Writer) recover() error {
 		Hint: "maintenance has dropped dates as often as this was tried: start again"}
 }
 
-// adoptions is how often a start tries, each time because a date was dropped meanwhile.
+// adoptions is the maximum number of attempts of a start. Each is caused by a date dropped meanwhile.
 const adoptions = 10
 
-// Settle finds out whether the last write counts, if that is not known. As long as it
-// can't it fails with ErrUnknown, and with the items that this is about. A Write begins
-// with it; who may refuse a Write before that must settle first.
+// Settle finds out whether the last write is committed, if this is unknown. If it cannot, it returns an
+// error of kind ErrUnknown with the items of that write. Write calls it first. A caller that may refuse
+// items before Write must call Settle before that.
 func (w *Writer) Settle() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *Writer) resolveUnknown() error {
 	return nil
 }
 
-// load reads the state that CURRENT leads to, and the ids of recent commits.
+// load reads the state that CURRENT refers to, and the ids of recent commits.
 func (w *Writer) load() error {
 	name, sum, err := readCurrent(w.root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,10 +95,10 @@ func (w *Writer) load() error {
 	return w.loadIDs(g)
 }
 
-// neverCommitted makes sure that a directory without CURRENT holds nothing that only a
-// commit can have left: files of maintenance would count no more, and be deleted for
-// it. Manifests prove nothing, since a first commit that fails leaves them behind;
-// and raw files are adopted, so they lose nothing.
+// neverCommitted returns an error if a directory without CURRENT contains files that only a commit can
+// have left. Without this check files of maintenance would no longer be live, and would be deleted.
+// Manifests are no evidence, because a first commit that fails leaves them behind. Raw files are
+// recovered, so that no rows are lost.
 func neverCommitted(root string) error {
 	dir := os.DirFS(root)
 	for _, kind := range []string{KindMerge, KindRoll} {
@@ -143,16 +143,15 @@ func (w *Writer) loadIDs(g *generation) error {
 	return nil
 }
 
-// orphan is a raw file newer than the last commit.
+// orphan is a raw file that is newer than the last commit.
 type orphan struct {
-	name     string // below the root
+	name     string // relative to the root
 	sequence int64
 }
 
-// scan goes through the directory: it deletes unfinished files, finds orphans
-// and dooms what the current generation doesn't lead to. Files of maintenance it
-// leaves to a Maintainer. Nobody commits meanwhile, so that what the newest generation
-// does not lead to is nobody's.
+// scan walks the directory. It deletes unfinished files, finds orphans, and marks for deletion the files
+// that the current generation does not refer to. Files of maintenance are left to a Maintainer. No other
+// commit happens meanwhile, so files that the newest generation does not refer to are unused.
 func (w *Writer) scan(now time.Time) ([]orphan, error) {
 	held, err := warehouse.LockCommit(w.root, commitLock)
 	if err != nil {
@@ -166,7 +165,7 @@ func (w *Writer) scan(now time.Time) ([]orphan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not the writer's own: an earlier look may have raised it to what it found.
+	// Not w.sequence: an earlier scan may have raised it to the number of a file that it found.
 	committed := w.state.Sequence
 	var orphans []orphan
 	entries, err := os.ReadDir(w.root)
@@ -208,7 +207,7 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 		switch {
 		case !strings.HasSuffix(name, ".json") || named[name]:
 		case generationOf(name) > w.state.Generation:
-			// Of a commit that came to nothing: another one may use the name.
+			// It belongs to a failed commit. Another commit may use the name.
 			_ = w.opts.disk.remove(w.path(manifestDir, name))
 		default:
 			w.sweep.addPaths(now, w.path(manifestDir, name))
@@ -218,17 +217,17 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 }
 
 const (
-	// maxSequence is more than any writer gets to, however many files it adopts.
+	// maxSequence is larger than any sequence number of a writer, however many files it recovers.
 	maxSequence = 1e18
-	// maxAhead is more numbers than a writer uses from one commit to the next.
+	// maxAhead is larger than the number of sequence numbers that a writer uses between two commits.
 	maxAhead = 1e9
 )
 
-// rawName is how the writer names a file.
+// rawName returns the writer's file name for a sequence number.
 func rawName(sequence int64) string { return fmt.Sprintf("%s-%012d.parquet", KindRaw, sequence) }
 
-// sequenceOf reads the number in `raw-<sequence>.parquet`. What is spelled otherwise
-// than the writer does is none of its files.
+// sequenceOf returns the number in `raw-<sequence>.parquet`. It returns false for names that rawName does
+// not produce, because the writer did not create these files.
 func sequenceOf(name string) (int64, bool) {
 	digits, isRaw := strings.CutPrefix(name, KindRaw+"-")
 	digits, isFile := strings.CutSuffix(digits, ".parquet")
@@ -236,7 +235,7 @@ func sequenceOf(name string) (int64, bool) {
 	return n, isRaw && isFile && err == nil && n > 0 && n <= maxSequence && name == rawName(n)
 }
 
-// generationOf reads the number at the end of a manifest's name, 0 if none.
+// generationOf returns the generation number in a manifest's name, or 0 if there is none.
 func generationOf(name string) int64 {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".json"), "-part")
 	n, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
@@ -249,7 +248,7 @@ func generationOf(name string) int64 {
 func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([]orphan, error) {
 	entries, err := os.ReadDir(w.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // maintenance has deleted the last file of a date it dropped
+		return nil, nil // maintenance has deleted the last file of a dropped date
 	}
 	if err != nil {
 		return nil, warehouse.DiskError("list", w.path(dir), err)
@@ -269,8 +268,7 @@ func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([
 		if sequence > committed {
 			orphans = append(orphans, orphan{name, sequence})
 		} else {
-			// Left by a failed write that was repeated under a higher number:
-			// it never counted and never will.
+			// Left by a failed write that was repeated under a higher number: it never becomes live.
 			if w.opts.disk.remove(w.path(name)) == nil {
 				w.recovery.FilesRemoved++
 			}

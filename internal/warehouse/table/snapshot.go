@@ -16,15 +16,15 @@ import (
 
 // Kinds of files.
 const (
-	KindRaw   = "raw"   // rows as they came in, one file per write and date
-	KindMerge = "merge" // the same rows from several files
-	KindRoll  = "roll"  // sums of rows, see File.Level
-	// KindPreaggregated are sums that readers may read instead of rows, see Sums.
+	KindRaw   = "raw"   // rows as they were written, one file per write and date
+	KindMerge = "merge" // rows of several files, merged
+	KindRoll  = "roll"  // rollup that replaced rows, see File.Level
+	// KindPreaggregated is a rollup that readers can read instead of rows, see Sums.
 	KindPreaggregated = "beside"
 )
 
-// Extension ends the names of files of a kind. Who reads a directory by a pattern, without
-// its manifest, would count rows twice if their sums were named like other files.
+// Extension returns the file name extension for a kind. Pre-aggregated rollups have their own extension,
+// because a reader that opens all *.parquet files without the manifest would count their rows twice.
 func Extension(kind string) string {
 	if kind == KindPreaggregated {
 		return ".sums"
@@ -32,23 +32,23 @@ func Extension(kind string) string {
 	return ".parquet"
 }
 
-// Sums is a file of sums of the rows of files of a date, made of them and kept next to
-// them. Where it has no rows there is no file, because it would not be worth its room. A reader may take it instead of all of these files. Its rows count for nothing
-// else: whoever reads both counts twice.
+// Sums is a pre-aggregated rollup of files of a date, kept in addition to these files. If it has no rows
+// it has no file, because a rollup was not worth its disk space. A reader can read it instead of all of
+// these files. Reading both counts rows twice.
 type Sums struct {
 	parquet.File
-	Of []string // the paths of the files, as they are spelled where these are listed
+	Of []string // paths of the source files, as they are listed in Files
 }
 
-// Snapshot is the warehouse after one commit. Its files stay on disk for the
-// writer's grace after a later commit has dropped them.
+// Snapshot is the warehouse after one commit. Its files stay on disk for the writer's grace period after
+// a later commit has removed them.
 type Snapshot struct {
 	Root       string
 	Generation int64
 	Committed  time.Time
 	Files      []parquet.File // by date, then in the order of their commits
-	Sums       []Sums         // by date, one of a date at most
-	// Damaged are the dates whose files are not known, because a manifest is damaged.
+	Sums       []Sums         // by date, at most one per date
+	// Damaged holds the dates whose files are unknown because a manifest is damaged, with the errors.
 	Damaged map[string]error
 }
 
@@ -62,14 +62,14 @@ func Open(root string) (*Snapshot, error) {
 	return s, s.Damage(func(string) bool { return true })
 }
 
-// OpenReadable is Open without the dates whose manifests are damaged, unless no other has files.
-// Damage names them.
+// OpenReadable is Open, but skips dates with damaged manifests, unless no other date has files. Damage
+// returns the errors of the skipped dates.
 func OpenReadable(root string) (*Snapshot, error) {
 	if err := Spooled(root); err != nil {
 		return nil, err
 	}
-	// A reader that was stopped for longer than the grace may find that the
-	// generation it resolved is gone; the newer one is then the answer.
+	// A reader that was stopped for longer than the grace period may find the generation deleted that it
+	// has resolved. It then reads the newer one.
 	name, sum, err := openCurrent(root)
 	for err == nil {
 		var s *Snapshot
@@ -94,7 +94,7 @@ func openCurrent(root string) (name, sum string, err error) {
 				Hint: "name the directory that the warehouse exporter's `path` names"}
 		}
 		lost := lostCurrent(root)
-		// A writer may have made its first commits since.
+		// A writer may have made its first commit in the meantime.
 		if name, sum, err = readCurrent(root); errors.Is(err, fs.ErrNotExist) {
 			if lost == nil {
 				lost = errEmpty(root)
@@ -109,9 +109,9 @@ func openCurrent(root string) (name, sum string, err error) {
 	return name, sum, err
 }
 
-// lostCurrent makes sure that a directory without CURRENT had none before. The first
-// commit leaves manifests while it is under way and when it fails; those of later ones
-// show that there was one.
+// lostCurrent returns an error if a directory without CURRENT once had one. Manifests of the first commit
+// are no evidence: they exist while it is in progress and after it has failed. Manifests of later commits
+// are.
 func lostCurrent(root string) error {
 	if err := neverCommitted(root); err != nil {
 		return err
@@ -165,7 +165,7 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 	return s, nil
 }
 
-// Damage is what keeps the files of dates from being known, nil if nothing does.
+// Damage returns an error if a damaged manifest hides the files of a date for which date returns true.
 func (s *Snapshot) Damage(date func(string) bool) error {
 	var errs []error
 	for _, d := range slices.Sorted(maps.Keys(s.Damaged)) {
@@ -176,7 +176,7 @@ func (s *Snapshot) Damage(date func(string) bool) error {
 	return errors.Join(errs...)
 }
 
-// file is the entry as callers see it.
+// file converts the entry to a parquet.File.
 func (e *fileEntry) file(root, date string) parquet.File {
 	level := e.Level
 	if level == "" {
@@ -189,7 +189,7 @@ func (e *fileEntry) file(root, date string) parquet.File {
 	}
 }
 
-// sums is the entry as callers see it.
+// sums converts the entry to a Sums.
 func (e *sumsEntry) sums(root, date string) *Sums {
 	s := &Sums{File: e.file(root, date)}
 	for _, path := range e.Of {
@@ -198,7 +198,7 @@ func (e *sumsEntry) sums(root, date string) *Sums {
 	return s
 }
 
-// Rows tells how many rows the snapshot holds.
+// Rows returns the number of rows in the snapshot.
 func (s *Snapshot) Rows() int64 {
 	var n int64
 	for _, f := range s.Files {

@@ -9,20 +9,20 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// filesPerPart is how many files a date's manifest lists itself before they
-// move to a part that is never written again.
+// filesPerPart is the number of files that a date's manifest lists itself. When there are more, the oldest
+// ones move to an immutable part.
 const filesPerPart = 256
 
-// datesInMemory bounds the manifests that a writer keeps at hand. More dates
-// than Options.Late spans are never written to at once.
+// datesInMemory bounds the number of manifests that a writer caches. It exceeds the number of dates in
+// Options.Late, so all dates that are written to fit.
 const datesInMemory = 48
 
-// state is what CURRENT leads to, as far as a writer needs it.
+// state is the state that CURRENT refers to, as far as a writer needs it.
 type state struct {
 	generation
 	checksum string // of the generation
 	loaded   map[string]dateState
-	dirs     map[string]bool // known to exist and to be durable
+	dirs     map[string]bool // known to exist and to be synced
 }
 
 type dateState struct {
@@ -36,7 +36,7 @@ func (s *state) clone() *state {
 	return &c
 }
 
-// say notes what maintenance must know of a writer's options.
+// say copies to the state the writer's options that maintenance needs.
 func (s *state) say(o *Options) {
 	s.Remember, s.RememberMax, s.Grace = o.RememberFor, o.RememberMax, o.Grace
 }
@@ -52,7 +52,7 @@ func (s *state) find(date string) (int, bool) {
 	return slices.BinarySearchFunc(s.Dates, date, func(r dateRef, date string) int { return strings.Compare(r.Date, date) })
 }
 
-// load is the manifest of a date, empty if it has none yet.
+// load returns the manifest of a date, or an empty one if there is none yet.
 func (s *state) load(root, date string) (dateState, error) {
 	d := dateState{ref: dateRef{Date: date}, manifest: &dateManifest{Schema: parquet.SchemaVersion, Date: date}}
 	if i, ok := s.find(date); ok {
@@ -68,7 +68,7 @@ func (s *state) load(root, date string) (dateState, error) {
 	return d, nil
 }
 
-// loadFiles also lists the files of the date.
+// loadFiles is load, and also returns the files of the date.
 func (s *state) loadFiles(root, date string) (dateState, []fileEntry, error) {
 	d, err := s.load(root, date)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *state) set(d dateState) {
 	s.loaded[d.ref.Date] = d
 }
 
-// drop takes a date out.
+// drop removes a date.
 func (s *state) drop(date string) {
 	if i, ok := s.find(date); ok {
 		s.Dates = slices.Delete(s.Dates, i, i+1)
@@ -99,7 +99,7 @@ func (s *state) drop(date string) {
 	delete(s.loaded, date)
 }
 
-// bytes is the size of all files that count.
+// bytes returns the size of all live files.
 func (s *state) bytes() (n int64) {
 	for _, d := range s.Dates {
 		n += d.Bytes
@@ -107,8 +107,8 @@ func (s *state) bytes() (n int64) {
 	return n
 }
 
-// sumsBytes is the size of the rollups. The writer's limit is not about these:
-// no row is refused for what rows can do without.
+// sumsBytes returns the size of the pre-aggregated rollups. They do not count towards the writer's limit:
+// no row is refused because of files that can be made again.
 func (s *state) sumsBytes() (n int64) {
 	for _, d := range s.Dates {
 		n += d.SumsBytes
@@ -122,7 +122,7 @@ func (s *state) encode(now time.Time) *generation {
 	return &g
 }
 
-// clone copies the lists, so that a failed commit leaves the old ones alone.
+// clone copies the lists, so that a failed commit does not change the old ones.
 func (m *dateManifest) clone() *dateManifest {
 	c := *m
 	c.Parts, c.Files, c.Settled = slices.Clone(m.Parts), slices.Clone(m.Files), slices.Clone(m.Settled)

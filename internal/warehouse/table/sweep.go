@@ -2,8 +2,8 @@ package table
 
 import "time"
 
-// sweep deletes what no commit refers to any more, once readers that have
-// resolved an older commit had their grace.
+// sweep deletes files that no commit refers to any more, after the grace period for readers of older
+// commits.
 type sweep struct {
 	due []doomed // oldest first
 }
@@ -19,8 +19,8 @@ func (s *sweep) addPaths(now time.Time, paths ...string) {
 	}
 }
 
-// deleteDue deletes what is due. What can't be deleted is dropped from the list: the
-// next start lists it again.
+// deleteDue deletes the files that are due. A file that cannot be deleted is dropped from the list; the
+// next start adds it again.
 func (s *sweep) deleteDue(c *committer, now time.Time) {
 	n := 0
 	for n < len(s.due) && now.Sub(s.due[n].since) >= c.opts.Grace {

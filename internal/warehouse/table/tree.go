@@ -13,43 +13,42 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// SpoolName is a file that says that a directory belongs to a prefix of an object
-// store, which may hold files that are no longer in the directory.
+// SpoolName is the name of a file that marks a directory as the spool of an object store prefix. The
+// prefix can hold files that are no longer in the directory.
 const SpoolName = "BUCKET"
 
-// Object is a file of a warehouse that never changes once it is there.
+// Object is an immutable file of a warehouse.
 type Object struct {
-	Path     string // below the root, with forward slashes
+	Path     string // relative to the root, with forward slashes
 	Checksum string
-	Bytes    int64 // 0: not known
+	Bytes    int64 // 0 if unknown
 }
 
-// Tree is all that one generation leads to: what another place needs to have the
-// same warehouse.
+// Tree lists all files that one generation refers to: the files to copy for a copy of the warehouse.
 type Tree struct {
 	Generation int64
-	Sequence   int64  // the highest raw file that is settled
-	Common     int64  // the highest one that another had uploaded
+	Sequence   int64  // highest number of a committed raw file
+	Common     int64  // highest raw file that another writer had uploaded
 	Name       string // of the generation's manifest
-	Checksum   string // of it
+	Checksum   string // of the generation's manifest
 	Committed  time.Time
-	Dates      []string // all of them, also those that were left out
-	// Manifests are the generation's and those that it leads to.
+	Dates      []string // all dates, including those that were left out
+	// Manifests lists the generation's manifest and those that it refers to.
 	Manifests []Object
-	// Objects are the data files that count, in the order of Files, and then the sums
-	// next to them, in the order of Sums.
+	// Objects lists the live data files in the order of Files, then the pre-aggregated rollups in the
+	// order of Sums.
 	Objects []Object
 	Files   []parquet.File
 	Sums    []Sums
 }
 
-// TreeOptions say how a tree is read.
+// TreeOptions are the options of ReadTree.
 type TreeOptions struct {
-	// Fetch, if not nil, is asked for manifests before they are read from the root.
+	// Fetch, if not nil, is called with manifests before they are read from the root.
 	Fetch func([]Object) error
-	// Date, if not nil, leaves out the dates for which it is false.
+	// Date, if not nil, selects dates: those for which it returns false are left out.
 	Date func(date string) bool
-	// Readers leaves out what only a writer needs.
+	// Readers leaves out manifests that only a writer needs.
 	Readers bool
 }
 
@@ -110,7 +109,7 @@ func manifestObject(name, sum string) Object {
 	return Object{Path: manifestDir + "/" + name, Checksum: sum}
 }
 
-// first are the dates that are asked for, and the manifests that the generation leads to.
+// first returns the selected dates, and the manifests that the generation refers to directly.
 func (o *TreeOptions) first(root, name string, g *generation) (refs []dateRef, first []Object, err error) {
 	for _, ref := range g.Dates {
 		if o.Date == nil || o.Date(ref.Date) {
@@ -131,7 +130,7 @@ func (o *TreeOptions) first(root, name string, g *generation) (refs []dateRef, f
 	return refs, first, nil
 }
 
-// addFiles adds what the manifests of dates say of files.
+// addFiles adds the files that the manifests of dates list.
 func (t *Tree) addFiles(root string, refs []dateRef, dates []*dateManifest) error {
 	var rollups []Object
 	for i, m := range dates {
@@ -156,8 +155,8 @@ func (e *fileEntry) object() Object {
 	return Object{Path: e.Path, Checksum: e.Checksum, Bytes: e.Bytes}
 }
 
-// Newer lists the files and sums that came after a tree whose highest raw file and whose
-// time of commit these were.
+// Newer returns the files and rollups that are newer than another tree: raw files above sequence, and all
+// others committed after committed.
 func (t *Tree) Newer(sequence int64, committed time.Time) (files []parquet.File) {
 	for _, f := range t.Files {
 		n, raw := sequenceOf(filepath.Base(f.Path))
@@ -173,19 +172,18 @@ func (t *Tree) Newer(sequence int64, committed time.Time) (files []parquet.File)
 	return files
 }
 
-// isManifest reports whether a name may be that of a manifest: one that leads
-// nowhere else, on any file system.
+// isManifest reports whether name is valid for a manifest: a plain file name on any file system.
 func isManifest(name string) bool {
 	return strings.HasSuffix(name, ".json") && !strings.ContainsAny(name, `/\:`) && filepath.IsLocal(name)
 }
 
-// CurrentTree reads the tree of the newest commit, nil if there was none yet. What
-// it returns survives a loss of power.
+// CurrentTree returns the tree of the newest commit, or nil if there was none yet. The state that it
+// returns survives a power failure.
 func CurrentTree(root string) (*Tree, error) {
 	if err := (osDisk{}).syncDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, warehouse.DiskError("sync directory", root, err)
 	}
-	// A manifest may be deleted while it is read only if a newer commit counts.
+	// A manifest is deleted during the read only if there is a newer commit. It is read instead.
 	name, sum, err := readCurrent(root)
 	for err == nil {
 		var t *Tree
@@ -204,8 +202,8 @@ func CurrentTree(root string) (*Tree, error) {
 	return nil, err
 }
 
-// SetCurrent makes a directory whose manifests are there already a warehouse of
-// their generation. No Writer may have it open: that one's is Rebase.
+// SetCurrent makes the generation name current in a directory that already contains its manifests. No
+// Writer may have the directory open; use Writer.Rebase in that case.
 func SetCurrent(root, name, sum string) error {
 	current := filepath.Join(root, currentName)
 	err := durable.SyncDir(filepath.Join(root, manifestDir))
@@ -218,8 +216,8 @@ func SetCurrent(root, name, sum string) error {
 	return nil
 }
 
-// Spooled reports whether a directory belongs to a prefix of an object store: then
-// not all that counts need be in it.
+// Spooled returns an error if the directory is the spool of an object store prefix. Such a directory may
+// lack live files.
 func Spooled(root string) error {
 	if _, err := os.Stat(filepath.Join(root, SpoolName)); err != nil {
 		return nil

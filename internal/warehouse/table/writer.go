@@ -14,27 +14,26 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// Writer is the one writer of a warehouse. Its methods may be called
-// concurrently; writes happen one after the other.
+// Writer is the single writer of a warehouse. Its methods can be called concurrently; writes are
+// serialised.
 type Writer struct {
 	committer
 
 	intake *warehouse.Intake
 
 	mu       sync.Mutex
-	lockFile *os.File // nil once closed
+	lockFile *os.File // nil after Close
 	encoder  *parquet.Encoder
-	// sequence is the highest file number this writer has used, committed or
-	// not: a number is never used twice.
+	// sequence is the highest file number that this writer has used, committed or not. No number is used
+	// twice.
 	sequence int64
 	recovery Recovery
-	// doubtful are the items of a write whose outcome is not known.
+	// doubtful holds the items of a write whose outcome is unknown.
 	doubtful []string
 }
 
-// NewWriter opens or creates the warehouse at root for writing. It finishes or
-// undoes what a crash left behind, see Recovered. It fails with an *Error, of
-// kind ErrLocked if another process writes there.
+// NewWriter opens or creates the warehouse at root for writing. It completes or undoes writes that a crash
+// interrupted, see Recovered. It returns an *Error of kind ErrLocked if another process is the writer.
 func NewWriter(root string, opts Options) (*Writer, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -58,22 +57,21 @@ func NewWriter(root string, opts Options) (*Writer, error) {
 	return w, nil
 }
 
-// Write commits the items it is given, all or none of them: every row in a file
-// that readers see, every id remembered. Items whose id, or one of whose Folds,
-// is committed already are skipped, so writing again is always safe.
+// Write commits all items or none: on success every row is in a file that readers see, and every id is
+// remembered. It skips items whose id, or one of whose Folds, is already committed, so repeating a Write
+// is always safe.
 //
-// Rows that can't be stored are refused one by one: the error then holds a
-// *RowError for each item concerned (see RowErrors) and the rest is written. Any
-// other error is an *Error and means that nothing was written, or, if it is of
-// kind ErrUnknown, that this is not known: then only writing the same items
-// again, with this writer, may settle it.
+// Rows that cannot be stored are refused individually, and the others are written. The error then contains
+// a *RowError for each such item (see RowErrors). Any other error is an *Error and means that nothing was
+// written, except if it is of kind ErrUnknown: then the outcome is unknown, and only writing the same
+// items again with this writer can resolve it.
 func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lockFile == nil {
 		return warehouse.Result{}, &warehouse.Error{Op: "write", Path: w.root, Kind: warehouse.ErrClosed}
 	}
-	// First of all: any other error says that nothing is stored.
+	// This comes first, because any other error means that nothing was stored.
 	if err := w.resolveUnknown(); err != nil {
 		return warehouse.Result{}, err
 	}
@@ -90,7 +88,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 				err = w.commit(ctx, &b, now, &res)
 			}
 			if errors.Is(err, errExpired) {
-				continue // the state says so now, and gather goes by it
+				continue // the state now has the dropped date, so Gather refuses its rows
 			}
 			if errors.Is(err, warehouse.ErrUnknown) {
 				w.doubtful = b.IDs
@@ -105,18 +103,18 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	}
 }
 
-// Remembered tells how many runs of ids are kept to recognise repeats, and how
-// many were forgotten because there were too many of them.
+// Remembered returns the number of runs of ids that are remembered to recognise repeats, and the number of
+// runs that were forgotten early because there were too many.
 func (w *Writer) Remembered() (runs int, dropped int64) { return w.intake.Remembered() }
 
-// Committed reports whether an item is committed and still remembered. It does
-// not wait for a write that is under way.
+// Committed reports whether an item is committed and still remembered. It does not wait for a write in
+// progress.
 func (w *Writer) Committed(id string) bool { return w.intake.Committed(id) }
 
-// Recovered tells what NewWriter found left over from a crash.
+// Recovered returns the leftovers of a crash that NewWriter found.
 func (w *Writer) Recovered() Recovery { return w.recovery }
 
-// Close releases the directory. It may be called more than once.
+// Close releases the directory. It can be called more than once.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
