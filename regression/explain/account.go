@@ -18,27 +18,27 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Account is what the warehouse knows of one method of a service in one environment.
+// Account is all that the warehouse knows about one method of a service in one environment.
 type Account struct {
 	query.MethodName
-	// Versions by the first row of each.
+	// Versions are ordered by the time of their first row.
 	Versions []query.Sampling `json:"versions"`
-	// Cost is of all versions; null without a measurement.
+	// Cost covers all versions; null without a measurement.
 	Cost *cost.Line `json:"cost"`
-	// Verdict is of the newest version; null where there is none to compare with.
+	// Verdict is about the newest version; null if there is no verdict.
 	Verdict *Verdict `json:"verdict"`
-	// NoVerdict says why there is none.
+	// NoVerdict is the reason for a null Verdict.
 	NoVerdict string `json:"no_verdict,omitempty"`
-	// Drift is the result of the daily evaluations; null where nothing was measured.
+	// Drift is the result of the daily evaluations; null if nothing was measured.
 	Drift   *evaluation.Line `json:"drift"`
 	NoDrift string           `json:"no_drift,omitempty"`
-	// What was accepted and muted, and the alerts that were sent.
+	// The accepted changes, the muted alerts and the alerts that were sent.
 	Accepted []state.Accepted    `json:"accepted"`
 	Silenced []delivery.Silenced `json:"silenced"`
 	Open     []state.Open        `json:"open"`
 }
 
-// Verdict is the line of a method in a comparison, and how it was decided.
+// Verdict is the line of a method in a comparison, with the trace of the decision.
 type Verdict struct {
 	evidence.Verdict
 	BaseVersion string         `json:"base_version"`
@@ -52,12 +52,12 @@ type Verdict struct {
 	Warnings []string `json:"comparison_warnings"`
 }
 
-// named is an alert of a method, with what its id does not show.
+// named is an alert of a method, with the details that its id does not show.
 type named struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	Caller string `json:"caller,omitempty"`
-	// Dollars are those of the alert.
+	// USDPerDay is the field of the same name of the alert.
 	USDPerDay      *float64 `json:"usd_per_day"`
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
 	GenericPrice   bool     `json:"generic_price,omitempty"`
@@ -74,23 +74,23 @@ func (n named) String() string {
 	return text
 }
 
-// Options choose the method and what is looked at.
+// Options choose the method, the window and the sources to read.
 type Options struct {
-	Method  string // as somebody typed it
+	Method  string // as the user typed it
 	Version string // empty = all
 	Window  query.Window
 	Filter  query.Filter
-	Zone    *time.Location // of times that are shown
+	Zone    *time.Location // time zone of printed times
 	Now     time.Time
 	Verdict pairs.Options
-	// Alerts has the state of alerts and what is muted. Nothing is sent.
+	// Alerts gives access to the state of alerts and to what is muted. Nothing is sent.
 	Alerts *delivery.Dispatcher
 	// Open opens the warehouse for a window.
 	Open func(context.Context, query.Window) (*query.Warehouse, error)
 }
 
-// Accounts reads the accounts of the method that is meant, one for each environment. It fails with
-// query.ErrNoData if there is no such method.
+// Accounts returns the accounts of the method that o.Method names, one for each environment. It fails with
+// query.ErrNoData if there is no such method, and with the candidates if the name is ambiguous.
 func Accounts(ctx context.Context, o Options) ([]Account, error) {
 	w, err := o.Open(ctx, o.Window)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *Account) isMethod(s query.Service, class, method string) bool {
 	return a.Service == s && a.Class == class && a.Method == method
 }
 
-// judge adds the verdicts of regress and drift, and what was accepted, muted and sent.
+// judge adds the results of regress and drift, and the accepted, muted and sent alerts.
 func (a *Account) judge(ctx context.Context, o Options) error {
 	found, err := o.compare(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func (o *Options) compare(ctx context.Context) (*findings.Findings, error) {
 	return found, err
 }
 
-// compared finds the method in the newest comparison.
+// compared sets Verdict, or NoVerdict, from the comparison of the method's service.
 func (a *Account) compared(found *findings.Findings) {
 	for _, s := range found.NotCompared {
 		if s.Service == a.Service {
@@ -210,7 +210,7 @@ func (a *Account) compared(found *findings.Findings) {
 	}
 }
 
-// drifted replays the daily evaluations of the service.
+// drifted sets Drift, or NoDrift, by replaying the daily evaluations of the service.
 func (a *Account) drifted(ctx context.Context, o Options) error {
 	end := o.Window.To
 	if end.IsZero() || end.After(o.Now) {
@@ -241,5 +241,5 @@ func (a *Account) drifted(ctx context.Context, o Options) error {
 	return nil
 }
 
-// driftDays are enough for nine evaluations and for what earlier ones found.
+// driftDays is the length of the history to read: enough for nine evaluations and the findings of earlier ones.
 const driftDays = 126

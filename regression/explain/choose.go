@@ -12,7 +12,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// choose finds the one method that is meant: by its whole name, else by its end.
+// choose returns the accounts of the method that o.Method names. It tries the full name, then a suffix of the
+// full name, then the full name without regard to case. More than one match is an error.
 func (o *Options) choose(all []query.Sampling) ([]Account, error) {
 	name := methodspan.ParseFunction(o.Method).Full()
 	matching := func(match func(full, name string) bool) (found []query.Sampling) {

@@ -18,28 +18,28 @@ import (
 
 const (
 	collectorTimeout = 10 * time.Second
-	maxExplanations  = 16 << 20 // bytes of an answer
-	maxErrorText     = 300      // bytes repeated of an answer that is none
+	maxExplanations  = 16 << 20 // bytes of a response
+	maxErrorText     = 300      // bytes of an unexpected response that an error quotes
 )
 
-// Explanations are the answer of /v1/explain.
+// Explanations is the response of /v1/explain.
 type Explanations struct {
 	Explanations []rates.Explanation `json:"explanations"`
 	More         int                 `json:"more,omitempty"`
 }
 
-// Collector is where a running collector is asked.
+// Collector is the address of a running collector and the method to ask it about.
 type Collector struct {
 	URL    string
 	Target rates.Target
 	Method string
 }
 
-// Address returns what is asked for.
+// Address returns the URL of the request.
 func (c *Collector) Address() (*url.URL, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, errors.New("--collector: want a URL like http://localhost:4319") // what it is may hold a secret
+		return nil, errors.New("--collector: want a URL like http://localhost:4319") // the value may contain a secret
 	}
 	u := base.JoinPath("v1", "explain")
 	q := url.Values{"service": {c.Target.Service}, "method": {c.Method}}
@@ -54,8 +54,8 @@ func (c *Collector) Address() (*url.URL, error) {
 	return u, nil
 }
 
-// Ask asks the collector. It fails with query.ErrNoData if the sampler has no data of the method. Whatever goes wrong, the error names what the
-// collector would have to be.
+// Ask queries the collector. It fails with query.ErrNoData if the sampler has no data about the method. Errors
+// name the extension that has to run, where a wrong address can be the cause.
 func (c *Collector) Ask(ctx context.Context) (*Explanations, error) {
 	u, err := c.Address()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Collector) Ask(ctx context.Context) (*Explanations, error) {
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
-			err = failed.Err // without the whole query
+			err = failed.Err // leaves out the query string
 		}
 		return nil, fmt.Errorf("--collector: %s cannot be reached: %w: does the collector run, with the extension sampling_rates?", at, err)
 	}
@@ -110,7 +110,7 @@ func readExplanations(at string, response *http.Response, data []byte) (*Explana
 	return &answer, nil
 }
 
-// errorText returns the first line of an answer that is not an explanation.
+// errorText returns the first line of a response that is not an explanation, cut at maxErrorText bytes.
 func errorText(data []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	if len(line) > maxErrorText {

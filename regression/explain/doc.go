@@ -1,8 +1,8 @@
-// Package explain puts together what is known of one method: its versions and how they are sampled, its cost,
-// the verdict on its newest version, its drift, and what was accepted, muted and sent. It can ask the sampler
-// of a running collector, too.
+// Package explain gathers everything that is known about one method: its versions and how they are sampled,
+// its cost, the verdict on its newest version, its drift, and the accepted, muted and sent alerts. It can also
+// query the sampler of a running collector.
 //
-// Its invariant: it shows the answers and the traces of the packages that decide, and computes none again.
+// Its invariant: it shows the results and traces of the packages that decide, and computes none itself.
 //
-// It raises nothing and delivers nothing.
+// It raises and delivers no alerts.
 package explain

@@ -11,13 +11,13 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Answer is what is known of a method.
+// Answer is everything that is known about a method.
 type Answer struct {
 	*Explanations
 	Methods []Account `json:"methods,omitempty"`
 }
 
-// Document prints the answer, first what the sampler of a collector says.
+// Document returns the answer as tables: the data of the collector's sampler first, then the warehouse's.
 func (a *Answer) Document(zone *time.Location) *output.Document {
 	d := &output.Document{Data: a}
 	if a.Explanations != nil {
@@ -34,7 +34,7 @@ func (a *Answer) Document(zone *time.Location) *output.Document {
 	return d
 }
 
-// fact is a line of a table of facts.
+// fact is a row of a table of facts.
 type fact struct{ what, value string }
 
 func factTable(title string, facts []fact) *output.Table {
@@ -46,7 +46,7 @@ func factTable(title string, facts []fact) *output.Table {
 	return t
 }
 
-// headline names the method, its service and its rate.
+// headline returns the method, its service and its sampling rate.
 func headline(e *rates.Explanation) string {
 	service := e.Service
 	if e.Namespace != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// addTables prints what the warehouse knows of a method.
+// addTables adds the versions, the facts and the conditions of an alert to d.
 func (a *Account) addTables(d *output.Document, zone *time.Location) {
 	d.Add(a.versionTable(zone))
 	var facts []fact
@@ -75,7 +75,7 @@ func (a *Account) versionTable(zone *time.Location) *output.Table {
 	return t
 }
 
-// callsOfVersion is how many there are, or how many at least.
+// callsOfVersion returns the number of calls, as a lower bound if the sampling probability was assumed.
 func callsOfVersion(v *query.Sampling) string {
 	if slices.Contains(v.Bases, methodspan.BasisAssumed) {
 		return ">= " + output.Count(v.Calls)
@@ -169,7 +169,7 @@ func (a *Account) drifts(row func(what, value string)) {
 	}
 }
 
-// people prints what was accepted, muted and sent.
+// people adds the accepted, muted and sent alerts.
 func (a *Account) people(row func(what, value string)) {
 	for i := range a.Accepted {
 		x := &a.Accepted[i]

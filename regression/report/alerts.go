@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// alertLine is an alert as both the page and the text print it.
+// alertLine is an alert as the page and the text print it.
 type alertLine struct {
 	Kind, Name, Service, Versions, Change, Interval, Before, After, USD, ID string
 }
@@ -48,7 +48,7 @@ func (r *Report) alertTable() *output.Table {
 	for _, l := range r.alertLines() {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(l.Service), output.Name(l.Kind), output.Name(l.Name), output.Name(l.Versions), output.Figure(l.Change), output.Figure(l.Interval),
-			output.Figure(l.Before), output.Figure(l.After), output.Figure(l.USD), output.Figure(l.ID), // nobody can use a part of it
+			output.Figure(l.Before), output.Figure(l.After), output.Figure(l.USD), output.Figure(l.ID), // Figure, because a truncated id is useless
 		})
 	}
 	return t

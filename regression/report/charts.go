@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// costBar is the bar of one line of the ranking: the cost and its 95% interval.
+// costBar draws a line of the ranking: its cost and the 95% interval.
 func costBar(c Cost, most float64) template.HTML {
 	s := scale{0, most}
 	d := newDrawing(18, fmt.Sprintf("%s core hours", output.Amount(c.SelfCoreHours)))
@@ -26,7 +26,7 @@ func costBar(c Cost, most float64) template.HTML {
 	return d.html()
 }
 
-// moveBar is a change with its interval on the scale of all changes.
+// moveBar draws a change with its interval, on the scale s of all changes.
 func moveBar(m Move, s scale) template.HTML {
 	d := newDrawing(18, fmt.Sprintf("%+.1f%%, between %+.1f%% and %+.1f%%", m.ChangePercent, m.Interval[0], m.Interval[1]))
 	d.line(s.at(0), 0, s.at(0), 18, "zero")
@@ -39,8 +39,8 @@ func moveBar(m Move, s scale) template.HTML {
 	return d.html()
 }
 
-// movesScale holds nearly all intervals; what is wider is cut at the edge. Nothing can
-// become more than 100% cheaper.
+// movesScale returns a scale that contains nearly all intervals; wider ones are cut at the edge. The lower end
+// is at least -100%, because no method can become cheaper than that.
 func movesScale(moves []Move) scale {
 	var ends []float64
 	for _, m := range moves {
@@ -60,8 +60,7 @@ func movesScale(moves []Move) scale {
 	return scale{max(-most, -100), most}
 }
 
-// Places of the charts with axes: room for the labels of the y axis, in percent,
-// and of the x axis, in pixels.
+// Layout of charts with axes, with room for the labels of the y axis (in percent) and of the x axis (in pixels).
 const (
 	chartHeight = 200
 	chartTop    = 12
@@ -75,7 +74,7 @@ func down(place float64) float64 {
 	return chartHeight - chartFoot - place*(chartHeight-chartFoot-chartTop)/100
 }
 
-// anchorAt keeps a text inside of the chart.
+// anchorAt returns the text anchor that keeps a text at a place inside the chart.
 func anchorAt(place float64) string {
 	if place > 90 {
 		return "end"
@@ -86,12 +85,12 @@ func anchorAt(place float64) string {
 func (d *drawing) yAxis(s scale, show func(float64) string) {
 	for _, v := range s.ticks(4) {
 		d.line(chartLeft, down(s.at(v)), 99, down(s.at(v)), "grid")
-		// From the edge: on a phone the room left of the axis is narrow.
+		// Labels start at the left edge: on a phone the room next to the axis is narrow.
 		d.text(0, down(s.at(v))+4, "start", show(v))
 	}
 }
 
-// spreadChart draws how the times of single calls are spread, by version.
+// spreadChart draws the distribution of the times of single calls, by version.
 func spreadChart(m Method) template.HTML {
 	low, high, most := int64(math.MaxInt64), int64(math.MinInt64), 0.0
 	for _, s := range m.Spreads {
@@ -128,12 +127,10 @@ func spreadChart(m Method) template.HTML {
 	return d.html()
 }
 
-// versionClass numbers versions from the newest: it has the same colour in every
-// chart.
+// versionClass numbers versions from the newest, so that the newest has the same colour in every chart.
 func versionClass(i, of int) int { return of - 1 - i }
 
-// courseChart draws the mean time of a call over time. A line marks where a
-// version was first seen.
+// courseChart draws the mean time of a call over time. A vertical line marks where a version first appears.
 func (r *Report) courseChart(m Method) template.HTML {
 	var first, last time.Time
 	most := 0.0
@@ -190,15 +187,14 @@ func (r *Report) courseChart(m Method) template.HTML {
 
 const (
 	boxHeight = 20
-	// textFrom is the width of a box in percent from which a name is worth
-	// printing in it, wholeNameFrom that from which it is with its package; on a
-	// phone none is worth it in one that is narrower than that.
+	// textFrom is the smallest width of a box, in percent, that has a name printed in it. From wholeNameFrom on
+	// the name includes its package. Phones show no names in boxes narrower than wholeNameFrom.
 	textFrom      = 4
 	wholeNameFrom = 20
 )
 
-// icicle draws a tree of callers: each box as wide as its part of the service's
-// measured time, callees below their callers.
+// icicle draws a tree of callers. Boxes are as wide as their share of the service's measured time, with callees
+// below their callers.
 func icicle(t Tree) template.HTML {
 	d := newDrawing(float64(depth(t.Roots))*boxHeight, "who calls whom in "+t.String()+", by time")
 	d.boxes(t.Roots, 0, 0, t.TotalNS)
@@ -213,7 +209,7 @@ func (d *drawing) boxes(nodes []*Node, x float64, level int, total float64) {
 			name = output.Printable(n.Name)
 		}
 		class := "in"
-		if width < wholeNameFrom { // the package is in the list, and where the pointer rests
+		if width < wholeNameFrom { // the list and the tooltip show the package
 			name, class = name[strings.LastIndexByte(name, '/')+1:], "in wide"
 		}
 		title := fmt.Sprintf("%s: %s, %.1f%%", n.Name, output.Nanos(n.NS), width)

@@ -1,9 +1,8 @@
-// Package report makes one page of what a warehouse knows: what methods cost,
-// which deployment moved which, how a method's calls are spread and how it went
-// over time, who calls whom, and whether the figures can be believed.
+// Package report renders one page about a warehouse: the cost of methods, the changes by deployment, the
+// distribution and history of a method's calls, the call tree, and whether the figures can be trusted.
 //
-// Its invariant: the page needs nothing but itself (no network, no script), and
-// every figure on it says the window, the instances and the records behind it.
+// Its invariant: the page is self-contained (no network, no script), and every figure on it comes with its
+// window, instances and records.
 //
-// It does not judge: costs, comparisons and the ledger come from their packages.
+// It does not judge: costs, comparisons and the accounting check come from their packages.
 package report

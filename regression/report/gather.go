@@ -20,15 +20,14 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Bounds of a chart: a reader does not look at more, and a browser should not
-// have to.
+// Limits of a chart, for readability and for the browser.
 const (
-	maxVersions = 6 // of one method, the newest
+	maxVersions = 6 // the newest versions of one method
 	maxPoints   = 120
 	level       = 0.95
 )
 
-// Options choose what is looked at.
+// Options choose the warehouse, the window and the extent of the report.
 type Options struct {
 	Warehouse string
 	Window    query.Window
@@ -37,20 +36,18 @@ type Options struct {
 	Filter    query.Filter
 	// NoFrameworks leaves out spans of instrumentation libraries.
 	NoFrameworks bool
-	// Top bounds the lines of each part of the page, and the trees; 0 = all.
+	// Top is the maximum number of lines in each part of the page, and of trees; 0 = all.
 	Top     int
-	Methods int // looked at closely: those that were raised, then those that cost most
+	Methods int // number of methods with charts: those that regressed first, then the most expensive
 	Rule    pairs.Rule
 	Verdict pairs.Options
-	// Notices, if not nil, is given what a warehouse that is not here will cost and what
-	// is waited for, a line each.
+	// Notices, if not nil, receives cost estimates and waits of a warehouse that costs money, a line each.
 	Notices io.Writer
-	// Verified, if not nil, remembers which files were compared with their checksums.
+	// Verified, if not nil, remembers the files whose checksums were verified.
 	Verified *parquet.VerifiedFiles
 }
 
-// Gather asks the warehouse. It fails with query.ErrNoData where there is nothing
-// in the window.
+// Gather reads the content of the report from the warehouse. It fails with query.ErrNoData if the window is empty.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone, top: o.Top}
 	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.Remembering(o.Verified), query.LeaveOutFrameworks(o.NoFrameworks))
@@ -103,7 +100,7 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	}
 	r.cut()
 	var edges []query.Edge
-	if metric == query.CPU { // the costs hold them
+	if metric == query.CPU { // cost.Compute has read them
 		edges = ofAllVersions(costs.Edges)
 	} else if _, edges, err = w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: time.Hour}); err != nil {
 		return err
@@ -112,7 +109,7 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	return nil
 }
 
-// ofAllVersions adds up the edges of versions.
+// ofAllVersions sums the edges of all versions of a service.
 func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 	type edge struct {
 		query.Service
@@ -133,7 +130,7 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 	return edges
 }
 
-// rank takes over the costs, the most expensive first.
+// rank copies the costs into the report, the most expensive first.
 func (r *Report) rank(costs *cost.Table) {
 	r.Notes = append(r.Notes, cost.Few(costs.AssumedNotes())...)
 	for _, m := range costs.Methods {
@@ -157,10 +154,10 @@ func (r *Report) rank(costs *cost.Table) {
 	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })
 }
 
-// cut leaves out what is beyond the bound of the page.
+// cut truncates the tables to r.top lines.
 func (r *Report) cut() {
 	r.Costs, r.CostsLeft = output.First(r.Costs, r.top)
-	r.Walls, r.WallsLeft = output.First(r.Walls, r.top) // in the order of the costs
+	r.Walls, r.WallsLeft = output.First(r.Walls, r.top) // ordered as the costs are
 	r.Alerts, r.AlertsLeft = output.First(r.Alerts, r.top)
 	r.Moves, r.MovesLeft = output.First(r.Moves, r.top)
 }
@@ -225,7 +222,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	return nil
 }
 
-// lookClosely takes the methods that were raised, then those that cost most.
+// lookClosely adds the details of o.Methods methods: those that regressed first, then the most expensive.
 func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options, metric query.Metric, runs []query.Run) error {
 	var chosen []query.MethodName
 	choose := func(m query.MethodName) {
@@ -268,7 +265,7 @@ func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options,
 	return nil
 }
 
-// seen is the part of the window in which there are rows.
+// seen returns the time from the first to the last row of all runs.
 func seen(runs []query.Run) time.Duration {
 	var first, last time.Time
 	for _, run := range runs {
@@ -322,7 +319,7 @@ func (m *Method) course(points []query.Point) {
 	}
 }
 
-// keepVersions keeps the versions of the course, in their order.
+// keepVersions adds a Spread for each version in m.Course, in the same order.
 func (m *Method) keepVersions(shares []query.Share) {
 	for _, c := range m.Course {
 		s := Spread{Version: c.Version, Bins: map[int64]float64{}}

@@ -19,17 +19,15 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"breakable": breakable}).Parse(pageText))
 
-// separators stand where a name may be broken.
+// separators adds a line break opportunity after each separator of a name.
 var separators = strings.NewReplacer("/", "/<wbr>", ".", ".<wbr>")
 
-// breakable lets a long name be broken between its parts before it is broken inside of
-// one.
+// breakable returns a name as HTML that breaks between its parts, where the line is too short for it.
 func breakable(name string) template.HTML {
 	return template.HTML(separators.Replace(template.HTMLEscapeString(name)))
 }
 
-// pageData is what the template prints: texts and charts, nothing to be worked
-// out.
+// pageData is the input of the template: finished texts and charts.
 type pageData struct {
 	Window, Basis, Made, Warehouse, Caption, Metric string
 
@@ -108,7 +106,7 @@ type healthLine struct {
 	Figures []string
 }
 
-// WriteHTML writes the page.
+// WriteHTML writes the page to w.
 func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: output.Time(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
@@ -167,10 +165,10 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	return page.Execute(w, d)
 }
 
-// together keeps a mark with its figure on one line.
+// together keeps a mark on the same line as its figure, by non-breaking spaces.
 func together(figure string) string { return strings.ReplaceAll(figure, " ", "\u00a0") }
 
-var signs = []string{"━", "┅"} // as the curves: solid and dashed in turn
+var signs = []string{"━", "┅"} // as the curves: solid and dashed, alternating
 
 func (r *Report) methodPart(m Method) methodPart {
 	part := methodPart{
@@ -205,8 +203,7 @@ func version(v string) string {
 	return output.Printable(v)
 }
 
-// printable are the lines as html/template shows them safely: it escapes markup and
-// leaves what acts on a terminal.
+// printable removes terminal control characters from the lines. html/template escapes markup only.
 func printable(lines []string) []string {
 	safe := make([]string, len(lines))
 	for i, line := range lines {

@@ -10,46 +10,46 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Report is the content of the page, whatever it is written as.
+// Report is the content of the page, independent of the output format.
 type Report struct {
 	From      time.Time `json:"from"`
 	To        time.Time `json:"to"`
 	Made      time.Time `json:"made"`
 	Warehouse string    `json:"warehouse"`
-	Metric    string    `json:"metric"` // of distributions, histories and trees: cpu, or wall where nothing has CPU
+	Metric    string    `json:"metric"` // of distributions, histories and trees: cpu, or wall if no method has CPU
 	Records   int64     `json:"records"`
 	Instances int       `json:"instances"`
 
 	Costs     []Cost `json:"costs"`
-	CostsLeft int    `json:"costs_left_out"` // methods beyond the bound
-	// Walls are the wall time of methods of services of which no CPU was measured.
+	CostsLeft int    `json:"costs_left_out"` // number of methods beyond the limit
+	// Walls are the wall times of methods of services without measured CPU.
 	Walls     []Wall `json:"wall_times,omitempty"`
 	WallsLeft int    `json:"wall_times_left_out,omitempty"`
-	// Notes say of services what is not known of their calls.
+	// Notes name the services whose calls are only known as a lower bound.
 	Notes []string `json:"notes,omitempty"`
-	// Alerts are what regress raises, of every kind; who accepted or silenced what is
-	// not known here.
+	// Alerts are all alerts that regress raises. Accepted and silenced ones are included, because their state
+	// is not known here.
 	Alerts     []alert.Alert `json:"alerts"`
 	AlertsLeft int           `json:"alerts_left_out"`
 	Moves      []Move        `json:"moves"`
 	MovesLeft  int           `json:"moves_left_out"`
-	// Compared are the versions that were compared.
+	// Compared lists the pairs of versions that were compared.
 	Compared     []Compared `json:"compared"`
 	ComparedLeft int        `json:"compared_left_out,omitempty"`
-	// Untold says of services why versions of them were not compared.
+	// Untold lists the services whose versions were not compared, with the reason.
 	Untold     []string         `json:"not_compared,omitempty"`
-	UntoldLeft int              `json:"not_compared_left_out,omitempty"` // services
+	UntoldLeft int              `json:"not_compared_left_out,omitempty"` // number of services
 	Methods    []Method         `json:"methods"`
 	Trees      []Tree           `json:"trees"`
 	TreesLeft  int              `json:"trees_left_out,omitempty"`
-	Health     *ledger.Accounts `json:"health"` // the page has its services up to the bound
+	Health     *ledger.Accounts `json:"health"` // the page shows its services up to the limit
 
 	zone *time.Location
 	top  int
 }
 
-// Cost is one line of the ranking, with the 95% interval of its core hours where the
-// tail of its calls was sampled well enough for one, else a warning.
+// Cost is a line of the ranking. It has the 95% interval of its core hours if the tail of its calls was sampled
+// well enough, else a warning.
 type Cost struct {
 	query.MethodName
 	SelfCoreHours float64     `json:"self_core_hours"`
@@ -57,15 +57,15 @@ type Cost struct {
 	Interval      *[2]float64 `json:"self_core_hours_interval"`
 	Warning       string      `json:"warning,omitempty"`
 	SelfUSD       *float64    `json:"self_usd"`
-	GenericPrice  bool        `json:"generic_price"` // of a public price list
+	GenericPrice  bool        `json:"generic_price"` // priced by a public price list
 	Calls         float64     `json:"calls"`
-	AssumedCalls  float64     `json:"assumed_calls"` // nothing says how their spans were sampled: calls are at least as many
+	AssumedCalls  float64     `json:"assumed_calls"` // calls with unknown sampling probability; if > 0, Calls is a lower bound
 	Records       int64       `json:"records"`
-	Uncertain     string      `json:"uncertain,omitempty"` // why it prints ~
+	Uncertain     string      `json:"uncertain,omitempty"` // the reason for the ~ in front of the cost
 }
 
-// Wall is the wall time of a method's calls, with its 95% interval. Own time is without the calls
-// it made, and Clipped where these took longer.
+// Wall is the wall time of a method's calls, with its 95% interval. Self time excludes the calls that the method
+// made. Clipped is set if these took longer than the method itself.
 type Wall struct {
 	query.MethodName
 	SelfWallHours      float64     `json:"self_wall_hours"`
@@ -73,12 +73,12 @@ type Wall struct {
 	Clipped            bool        `json:"self_wall_clipped"`
 	InclusiveWallHours float64     `json:"inclusive_wall_hours"`
 	Calls              float64     `json:"calls"`
-	AssumedCalls       float64     `json:"assumed_calls"` // as those of costs
+	AssumedCalls       float64     `json:"assumed_calls"` // see Cost.AssumedCalls
 	Records            int64       `json:"records"`
 	Uncertain          string      `json:"uncertain,omitempty"`
 }
 
-// Compared is two versions of a service, and by which rule they are base and head.
+// Compared is a pair of versions of a service, and the rule that chose the base.
 type Compared struct {
 	query.Service
 	BaseVersion string         `json:"base_version"`
@@ -86,7 +86,7 @@ type Compared struct {
 	ChosenBy    pairs.BaseRule `json:"chosen_by"`
 }
 
-// Move is a method that two versions differ in.
+// Move is the difference of a method between two versions.
 type Move struct {
 	query.MethodName
 	BaseVersion   string     `json:"base_version"`
@@ -95,17 +95,17 @@ type Move struct {
 	State         string     `json:"state"`
 	ChangePercent float64    `json:"change_percent"`
 	Interval      [2]float64 `json:"interval"`
-	// Measured is what the processes measured, Common the part of it that was taken off
-	// and why; by evidence only.
+	// Measured is the change that the processes measured. Common is the part of it that was subtracted, for
+	// CommonReason. Both are set with the evidence rule only.
 	Measured     *evidence.Part `json:"measured_change"`
 	Common       *evidence.Part `json:"common_part"`
 	CommonReason string         `json:"common_reason"`
 	BaseRecords  int64          `json:"base_records"`
 	HeadRecords  int64          `json:"head_records"`
-	Proven       bool           `json:"proven"` // raised by the verdict; all others print ~
+	Proven       bool           `json:"proven"` // the verdict is a regression; other changes print ~
 }
 
-// Method is one method looked at closely.
+// Method contains the details of one method.
 type Method struct {
 	query.MethodName
 	Spreads []Spread `json:"distribution"` // one per version, the newest last
@@ -113,11 +113,11 @@ type Method struct {
 	Records int64    `json:"records"`
 }
 
-// Spread is how the times of single calls of one version are spread.
+// Spread is the distribution of the times of single calls of one version.
 type Spread struct {
 	Version string            `json:"version"`
 	Calls   float64           `json:"calls"`
-	Bins    map[int64]float64 `json:"bins"` // share of the calls by quarter of an octave, see query.BinStart
+	Bins    map[int64]float64 `json:"bins"` // share of the calls by bins of a quarter octave, see query.BinStart
 }
 
 // Course is the mean time of a call of one version over time.
@@ -126,7 +126,7 @@ type Course struct {
 	Points  []Instant `json:"points"`
 }
 
-// Instant is a mean with its 95% interval, null where too little is known.
+// Instant is a mean with its 95% interval; the interval is null without enough data.
 type Instant struct {
 	At       time.Time   `json:"at"`
 	NS       float64     `json:"ns_per_call"`
@@ -134,14 +134,14 @@ type Instant struct {
 	Records  int64       `json:"records"`
 }
 
-// Tree is who calls whom in a service, by cost.
+// Tree is the call tree of a service, weighted by cost.
 type Tree struct {
 	query.Service
 	TotalNS float64 `json:"total_ns"`
 	Roots   []*Node `json:"roots"`
 }
 
-// Node is a method below one chain of callers. NS is its whole time there.
+// Node is a method below one chain of callers. NS is its inclusive time there.
 type Node struct {
 	Name     string  `json:"name"`
 	NS       float64 `json:"ns"`

@@ -2,7 +2,7 @@ package report
 
 import "math"
 
-// scale maps values to places from 0 to 100.
+// scale maps values to positions from 0 to 100.
 type scale struct{ low, high float64 }
 
 func (s scale) at(v float64) float64 {
@@ -12,7 +12,7 @@ func (s scale) at(v float64) float64 {
 	return 100 * min(1, max(0, (v-s.low)/(s.high-s.low)))
 }
 
-// ticks are about n round values inside of the scale.
+// ticks returns at most about n round values inside the scale.
 func (s scale) ticks(n int) []float64 {
 	if !(s.high > s.low) {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// drawing is a chart as SVG. Places across are percentages and places down are
-// pixels, so that it fits every screen while its text stays as large as it is.
+// drawing is a chart as SVG. Horizontal positions are percentages and vertical ones pixels, so that the chart
+// fits every screen without scaling its text.
 type drawing struct {
 	b      strings.Builder
 	height float64
-	label  string // what somebody hears who can't see it
+	label  string // the label for screen readers
 }
 
 func newDrawing(height float64, label string) *drawing { return &drawing{height: height, label: label} }
 
-// clean makes text of anybody's fit for an attribute or an element.
+// clean makes untrusted text safe for an attribute or an element.
 func clean(s string) string { return html.EscapeString(output.Printable(s)) }
 
 func (d *drawing) rect(x, y, width, height float64, class, title string) {
@@ -38,12 +38,12 @@ func (d *drawing) dot(x, y, radius float64, class, title string) {
 	fmt.Fprintf(&d.b, `<circle cx="%.3f%%" cy="%.1f" r="%.1f" class="%s"><title>%s</title></circle>`, x, y, radius, class, clean(title))
 }
 
-// text of an axis is set at, before (end) or around (middle) a place.
+// text adds a label of an axis. The anchor is "start", "middle" or "end": the part of the text that is at x.
 func (d *drawing) text(x, y float64, anchor, s string) {
 	fmt.Fprintf(&d.b, `<text x="%.3f%%" y="%.1f" text-anchor="%s" class="axis">%s</text>`, x, y, anchor, clean(s))
 }
 
-// box is a rectangle with a text that ends where the box does.
+// box adds a rectangle with the text s, clipped at its edges.
 func (d *drawing) box(x, y, width, height float64, class, title, s, textClass string) {
 	fmt.Fprintf(&d.b, `<svg x="%.3f%%" y="%.1f" width="%.3f%%" height="%.1f"><rect width="100%%" height="100%%" class="%s"><title>%s</title></rect>`,
 		x, y, width, height, class, clean(title))

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Document is the content of the page as text.
+// Document returns the content of the page as text tables.
 func (r *Report) Document() *output.Document {
 	d := &output.Document{Data: r}
 	d.Say("what methods cost, "+r.window(), r.basis())
@@ -55,7 +55,7 @@ func (r *Report) Document() *output.Document {
 	return d
 }
 
-// compared says which versions were compared.
+// compared lists the pairs of versions that were compared.
 func (r *Report) compared() (lines []string) {
 	for _, c := range r.Compared {
 		lines = append(lines, fmt.Sprintf("%s: version %s against %s, %s", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy))
@@ -63,7 +63,7 @@ func (r *Report) compared() (lines []string) {
 	return append(lines, output.More(r.ComparedLeft, "services were compared")...)
 }
 
-// untold says which services were not compared, and why.
+// untold lists the services that were not compared, with the reason.
 func (r *Report) untold() []string {
 	return slices.Concat(r.Untold, output.More(r.UntoldLeft, "services were not compared"))
 }

@@ -10,21 +10,20 @@ import (
 )
 
 const (
-	maxDepth  = 24    // frames of a tree
-	leastPart = 0.002 // of the service's time; narrower boxes can't be seen
-	maxNodes  = 4000  // of a tree
+	maxDepth  = 24    // levels of a tree
+	leastPart = 0.002 // smallest share of the service's time; narrower boxes are invisible
+	maxNodes  = 4000  // nodes of a tree
 )
 
-// unknownCaller is the root of calls whose caller is not known.
+// unknownCaller is the root of calls whose caller is unknown.
 const unknownCaller = "(caller unknown)"
 
 type edgesOf map[string][]query.Edge // by caller
 
-// trees unfolds who pays whom into trees. An edge knows one caller only, so what
-// a method pays its callees below a certain chain is taken to be its usual part:
-// each of its callees in proportion to the method's whole time there.
+// trees unfolds the edges between callers and callees into call trees. An edge knows its direct caller only. So
+// the time of a callee below a chain of callers is estimated in proportion to the caller's inclusive time there.
 //
-// They are those of the top services by time (0 = all); left is how many there are beyond.
+// The result contains the top services by time (0 = all); left is the number of the others.
 func trees(edges []query.Edge, top int) (out []Tree, left int) {
 	byService := map[query.Service]edgesOf{}
 	whole := map[query.Service]map[string]float64{}
@@ -76,16 +75,14 @@ type unfolder struct {
 	left  int
 }
 
-// children are the callees of one place in the tree; part is the share of the
-// caller's whole time that is spent in this place. Each is an estimate of its own:
-// together they may be estimated at more than the room there is, and are shrunk to
-// it then.
+// children returns the callees at one place in the tree; part is the share of the caller's inclusive time that is
+// spent at this place. Each callee is estimated separately. If their sum exceeds room, all are scaled down to it.
 func (u *unfolder) children(edges []query.Edge, part, room float64, path []string) []*Node {
 	edges = slices.Clone(edges)
 	slices.SortFunc(edges, func(a, b query.Edge) int {
 		return cmp.Or(cmp.Compare(b.X, a.X), cmp.Compare(a.Callee, b.Callee))
 	})
-	// A method below itself is in its own time already.
+	// The inclusive time of a recursive method contains its nested calls already.
 	edges = slices.DeleteFunc(edges, func(e query.Edge) bool { return !(e.X > 0) || slices.Contains(path, e.Callee) })
 	sum := 0.0
 	for _, e := range edges {

@@ -54,8 +54,7 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// Whoever calls whom: no box is wider than the one above, and there are not too
-// many of them.
+// With random call graphs: children never take more time than their parent, and depth and size are bounded.
 func TestTreesAreBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for range 200 {

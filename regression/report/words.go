@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// What is said in place of an empty table.
+// Texts shown for empty tables.
 const (
 	noCosts  = "No CPU time was measured in this window, so no method has a cost."
 	wallNote = "Wall time of the methods of services of which no CPU time was measured. Own time is without the calls that a method makes; a c marks methods whose calls took longer than they did, so that some ran at the same time and own time is not known. A ~ marks what is too uncertain to act on."
@@ -58,7 +58,7 @@ func healthFigures(s ledger.Service) []string {
 	}
 }
 
-// high is the upper end of the interval that is drawn.
+// high returns the upper end of the interval, or the cost if there is none.
 func (c Cost) high() float64 {
 	if c.Interval == nil {
 		return c.SelfCoreHours
@@ -88,7 +88,7 @@ func (m Move) change() string {
 	case m.Proven:
 		return output.Change(m.ChangePercent)
 	case m.State == string(evidence.Explained):
-		if m.Measured == nil { // by threshold it is the inclusive change
+		if m.Measured == nil { // with the threshold rule this is the inclusive change
 			return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
 		}
 		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", m.ChangePercent)
@@ -104,7 +104,7 @@ func (m Move) interval() string {
 	return output.Interval(&m.Interval, output.Change)
 }
 
-// measured is what was measured and what of it was taken off.
+// measured returns the measured change and the common part that was subtracted from it.
 func (m Move) measured() string {
 	switch {
 	case m.Measured == nil:
@@ -121,7 +121,7 @@ func percent(x float64) string { return fmt.Sprintf("%.3g%%", x) }
 
 func (c *Cost) calls() string { return atLeast(c.Calls, c.AssumedCalls) }
 
-// atLeast is how many calls there are, or how many at least.
+// atLeast returns the number of calls, as a lower bound if some are assumed.
 func atLeast(calls, assumed float64) string {
 	if assumed > 0 {
 		return ">= " + whole(calls)
@@ -129,7 +129,7 @@ func atLeast(calls, assumed float64) string {
 	return whole(calls)
 }
 
-// self is the own wall time, with its mark.
+// self returns the self wall time, with its mark.
 func (w *Wall) self() string {
 	switch {
 	case w.Clipped:
@@ -149,7 +149,7 @@ func (w *Wall) interval() string {
 
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 
-// versionText says in words how long calls of one version take.
+// versionText describes the distribution of a version's call times in a sentence.
 func (m Method) versionText(version string) string {
 	i := slices.IndexFunc(m.Spreads, func(s Spread) bool { return s.Version == version })
 	if i < 0 {
@@ -160,8 +160,7 @@ func (m Method) versionText(version string) string {
 		output.Nanos(s.quantile(.5)), output.Nanos(s.quantile(.95)), output.Nanos(s.quantile(.99)))
 }
 
-// quantile is the end of the bin that the quantile lies in: a fifth too much at
-// most.
+// quantile returns the upper end of the bin that contains quantile q: at most 19% too high.
 func (s Spread) quantile(q float64) float64 {
 	sum := 0.0
 	for _, bin := range slices.Sorted(maps.Keys(s.Bins)) {
@@ -172,7 +171,7 @@ func (s Spread) quantile(q float64) float64 {
 	return math.NaN()
 }
 
-// each visits the tree from the top.
+// each calls visit for every node of the tree, parents first.
 func (t Tree) each(visit func(n *Node, level int)) {
 	var walk func(nodes []*Node, level int)
 	walk = func(nodes []*Node, level int) {
