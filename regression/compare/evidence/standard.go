@@ -2,63 +2,62 @@ package evidence
 
 import "math"
 
-// A statistic is what is compared of a method.
+// statistic is a quantity of a method that is compared between the versions.
 type statistic int
 
 const (
-	cost  statistic = iota // the mean of capped cost, as a ratio: few calls do not decide it
-	level                  // the mean logarithm, as a difference: sees more under heavy tails
-	mean                   // the mean, as a ratio: what is paid. Of a method with callees, of its own cost
+	cost  statistic = iota // the mean of capped cost, as a ratio: a few calls cannot decide it
+	level                  // the mean logarithm, as a difference: more sensitive with heavy tails
+	mean                   // the mean, as a ratio: the cost that is paid. Own cost, for a method with callees
 	statistics
 )
 
-// grid holds, per instance and bucket, what the method's calls were expected to
-// cost by the base's means per caller and bucket, and how far they are off.
+// grid holds, per instance and bucket, the expected cost of the method's calls at the base's means per caller and
+// bucket, and the residuals.
 type grid struct {
 	expected []float64 // u: sum of W * mean of the base; W for level
 	residual []float64 // e: observed - expected
-	variance []float64 // v: what the variance of e is proportional to
-	known    []float64 // the part of v that residuals show: base cells are in their own mean
-	// The base again, each cell as often as it was used for the head's
-	// expectation: the error of the expectation is that of these.
+	variance []float64 // v: the variance of e is proportional to it
+	known    []float64 // the part of v that residuals show: base cells are part of the mean that they are compared with
+	// The base, each cell weighted by its use b for the head's expectation. The error of the expectation is computed
+	// from these.
 	used         []float64 // b*u
 	usedVariance float64   // sum of b^2 v
 }
 
-// standard compares the cells of one method with the base's means. It is indirect
-// standardisation by caller and bucket: a version that is called from elsewhere or
-// at another time is not more expensive for that. Buffers are reused from method to
-// method.
+// standard compares the cells of one method with the base's means. It is an indirect standardisation by caller and
+// bucket: calls from other callers or at other times do not make a version more expensive. Its buffers are reused for
+// all methods.
 type standard struct {
 	x        *index
 	grids    [statistics]grid
 	records  []float64 // instance x bucket
 	calls    []float64
-	common   []float64 // instance x bucket: what is removed
+	common   []float64 // instance x bucket: the effect that is subtracted
 	factorOf []float64 // exp(-common)
-	// The records and the calls that could be compared, and the calls of callers
-	// that the base never had.
+	// seen are the records and weight the calls that could be compared; unmatched are the calls from callers that the
+	// base did not have.
 	seen      [2]float64
 	measured  [2]float64 // records, compared or not
 	weight    [2]float64
 	unmatched float64
 
 	callers      []int32
-	baseMean     [statistics][]float64 // of the base, by caller and bucket
-	share        []float64             // weight of the bucket's own mean in it
-	paid         []float64             // instance x bucket: to callees, and its variance
+	baseMean     [statistics][]float64 // means of the base, by caller and bucket
+	share        []float64             // weight of the bucket's own mean in baseMean
+	paid         []float64             // instance x bucket: cost of callees; paidVariance is its variance
 	paidVariance []float64
-	use          []float64 // b
+	use          []float64 // b: use of a base cell for the head's expectation
 	baseW        []float64
 	baseN        []float64
 	baseY        [statistics][]float64
 	headW        []float64
-	factor       [statistics][]float64 // of a bucket
-	known        []float64             // share of the bucket's own difference in its factor
+	factor       [statistics][]float64 // effect of a bucket on all callers
+	known        []float64             // weight of the bucket's own difference in its factor
 	shrink       float64
 	// By bucket, to compare buckets with each other.
 	differences, errors []float64
-	bucketError         float64   // variance of the change because buckets differ
+	bucketError         float64   // variance of the change from differences between buckets
 	totalW              []float64 // by caller
 	totalN              []float64
 	totalMean           [statistics][]float64
@@ -77,8 +76,8 @@ func newStandard(x *index) *standard {
 	return z
 }
 
-// observed is what a cell holds of the statistics, less what all methods of its
-// instance and bucket share.
+// observed returns the sums of a cell for each statistic, after subtracting the effects that all methods of its instance
+// and bucket share.
 func (z *standard) observed(c *Cell) [statistics]float64 {
 	if z.common == nil {
 		return [statistics]float64{cost: c.Capped, level: c.Log, mean: c.Sum}
@@ -89,7 +88,7 @@ func (z *standard) observed(c *Cell) [statistics]float64 {
 	}
 }
 
-// remove sets what is taken off by instance and bucket, nil for nothing.
+// remove sets the effects to subtract, by instance and bucket; nil for none.
 func (z *standard) remove(common []float64) {
 	z.common = common
 	z.factorOf = zeros(z.factorOf, len(common))
@@ -98,7 +97,7 @@ func (z *standard) remove(common []float64) {
 	}
 }
 
-// method fills the grids with a method. It is false where nothing can be compared.
+// method fills the grids with the cells of a method. It returns false if nothing can be compared.
 func (z *standard) method(cells []Cell) bool {
 	z.clear(cells)
 	buckets := z.x.d.Buckets
@@ -129,7 +128,7 @@ func (z *standard) method(cells []Cell) bool {
 	return ok
 }
 
-// addCell puts a cell into the grids.
+// addCell adds a cell to the grids and reports whether it could be compared.
 func (z *standard) addCell(c *Cell) bool {
 	if !z.x.counts(c) {
 		return false

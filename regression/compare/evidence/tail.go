@@ -6,22 +6,20 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Capped sums do not show rare calls that became many times as expensive. The number of
-// calls above a threshold does: of those, the head's share is what its share of all calls
-// makes it, unless they became more frequent.
+// Capped sums do not show rare calls that became many times as expensive; the number of calls above a threshold does.
+// If such calls did not become more frequent, the head's share of them equals its share of all calls.
 
-// tail is the calls of a method above one threshold, by bucket.
+// tail holds the calls of a method above one threshold, by bucket.
 type tail struct {
-	over     [2][]float64 // records above it
-	exposure [2][]float64 // records that could have been
+	over     [2][]float64 // records above the threshold
+	exposure [2][]float64 // all records that were searched for them
 }
 
-// thresholds are how often the cap a call must exceed to be counted: a quarter of it, as
-// calls that are rare and expensive in one version alone may be what the cap is made of,
-// once, and Far times.
+// thresholds is the number of thresholds: Near, 1 and Far times the cap. Near is below the cap, because the cap itself
+// can result from rare expensive calls in only one version.
 const thresholds = 3
 
-// Near and Far are the factors below and above the cap of calls that cells count.
+// Near and Far are the factors of the thresholds below and above the cap.
 const Near, Far = 0.25, 4
 
 // tails counts the records above the thresholds in the buckets of both versions.
@@ -42,8 +40,8 @@ func (z *standard) tails(cells []Cell) []tail {
 		for k, over := range [thresholds][2]float64{{c.Near, c.NearWeight}, {c.Over, c.OverWeight}, {c.Far, c.FarWeight}} {
 			t := &out[k]
 			t.over[side][c.Bucket] += over[0]
-			// Calls that were kept because they are slow are more than their share of
-			// records: they were looked for among so many more.
+			// Tail samples are kept with probability 1, so slow calls are over-represented among the records. Their
+			// exposure is the larger number of calls from which they were selected.
 			exposure := c.Records
 			if over[1] > 0 {
 				exposure = max(exposure, over[0]*c.Weight/over[1])
@@ -55,16 +53,14 @@ func (z *standard) tails(cells []Cell) []tail {
 }
 
 const (
-	// hazard is how many percent more calls exceed a threshold where all are a percent
-	// more expensive.
+	// hazard is the assumed increase in calls above a threshold, in percent, if all calls get 1% more expensive.
 	hazard = 3
-	// leastOver is the number of calls above a threshold that can be evidence.
+	// leastOver is the minimum number of calls above a threshold for any evidence.
 	leastOver = 5
 )
 
-// logE is the evidence that the head has more calls above the threshold, beyond what a
-// change that all methods share and hosts and processes that differ by a standard
-// deviation sd can do.
+// logE returns the logarithm of the e-value that more calls of the head exceed the threshold than a change shared by all
+// methods, and hosts and processes with standard deviation sd, can explain.
 func (t *tail) logE(sd, shared float64) float64 {
 	total := 0.0
 	for s := range t.over[Head] {
@@ -85,8 +81,8 @@ func (t *tail) logE(sd, shared float64) float64 {
 		}
 		return sum
 	}
-	// The likelihood is concave in r: the most likely value of the null hypothesis is
-	// its bound where it rises there.
+	// The likelihood is concave in r, so under the null hypothesis the most likely r is the bound null if the likelihood
+	// still rises there.
 	most := at(null)
 	for r := null; r > -3; r -= 0.05 {
 		most = max(most, at(r))

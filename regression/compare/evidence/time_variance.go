@@ -1,21 +1,20 @@
 package evidence
 
-// Where the versions did not run at the same time, what dates and hours do to a method
-// is in the difference. Some of it can be seen: buckets of one version differ by it. What
-// a whole day does cannot, and is taken for granted.
+// If the versions did not run at the same time, the difference contains effects of days and hours on a method. The
+// variance between buckets of one version shows a part of them. The effect of a whole day does not show in it, so its
+// size is assumed.
 const (
 	dayDiffers  = 0.010 // standard deviation of a method's logarithm between days
-	hourDiffers = 0.015 // between the hours before and after
-	// apartInflation is by how much more variances are inflated: what happens in one
-	// bucket lasts into the next.
+	hourDiffers = 0.015 // the same between consecutive hours
+	// apartInflation is the factor for all variances, because effects last for more than one bucket.
 	apartInflation = 2
-	// leastApart is the number of buckets that tell what buckets differ by. With a quarter
-	// of an hour of trouble right at the beginning it is still the smaller part.
+	// leastApart is the minimum number of the head's buckets. With it, a disturbance in the first 15 minutes is still
+	// the smaller part.
 	leastApart = 6
 )
 
-// timeVariance is the variance of the change that comes from the versions having run at
-// other times; false where too few buckets were seen to tell.
+// timeVariance returns the variance of the change that comes from running at different times; false if there are too few
+// buckets to estimate it.
 func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 	buckets := z.x.d.Buckets
 	prior := dayDiffers
@@ -31,7 +30,7 @@ func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 			case in.Side == Head:
 				u += g.expected[at]
 				e += g.residual[at]
-			case g.expected[at] > 0: // as often as it is used for the head's expectation
+			case g.expected[at] > 0: // weighted by its use for the head's expectation
 				b += g.residual[at] * g.used[at] / g.expected[at]
 			}
 		}
@@ -49,7 +48,7 @@ func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 	if headBuckets < leastApart {
 		return 0, false
 	}
-	head *= (headBuckets + 1) / (headBuckets - 1) // more, for want of degrees of freedom
+	head *= (headBuckets + 1) / (headBuckets - 1) // correction for few degrees of freedom
 	if baseBuckets > 1 {
 		base *= (baseBuckets + 1) / (baseBuckets - 1)
 	}

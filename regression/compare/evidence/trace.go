@@ -2,7 +2,7 @@ package evidence
 
 import "fmt"
 
-// condition is one of those that an alert takes, in the order in which they are asked.
+// condition is a condition of an alert. They are tested in this order.
 type condition int
 
 const (
@@ -11,23 +11,23 @@ const (
 	enoughEvidence
 	stillMore // in the last time bucket
 	confirmed // by consecutive evaluations
-	itsOwn    // not that of callees, not saved by a caller
+	itsOwn    // not caused by callees, not saved by a caller
 	conditions
 )
 
-// answers say of each condition whether it holds, null where it was not asked.
+// answers holds the result of each condition, nil if it was not tested.
 type answers [conditions]*bool
 
-// ask records whether a condition holds, and returns it.
+// ask records whether a condition holds, and returns holds.
 func (a *answers) ask(c condition, holds bool) bool {
 	a[c] = &holds
 	return holds
 }
 
-// endAt drops what was asked after a condition.
+// endAt removes the results of all conditions after c.
 func (a *answers) endAt(c condition) { clear(a[c+1:]) }
 
-// Predicate is one condition of an alert that was asked.
+// Predicate is a tested condition of an alert.
 type Predicate struct {
 	Name  string `json:"name"`
 	Want  string `json:"want"`
@@ -35,14 +35,14 @@ type Predicate struct {
 	Holds *bool  `json:"holds"`
 }
 
-// Trace is how a verdict was decided: the conditions of an alert that were asked, in their
-// order, and a sentence. Regressed are those of which all hold, to the last one.
+// Trace explains a verdict: the tested conditions in their order, and a sentence with the decision. For a regressed
+// method all conditions were tested and hold.
 type Trace struct {
 	Predicates []Predicate `json:"predicates"`
 	Decided    string      `json:"decided"`
 }
 
-// trace puts the answers into words. moreCalls says that the calls of the method are raised.
+// trace converts the answers to text. moreCalls is true if the calls of the method are raised.
 func (c *compared) trace(o Options, moreCalls bool) Trace {
 	v := &c.verdict
 	words := [conditions]Predicate{
@@ -69,7 +69,7 @@ func (c *compared) trace(o Options, moreCalls bool) Trace {
 	return t
 }
 
-// requirement says where the e-value that is needed comes from.
+// requirement explains the e-value that is needed.
 func (c *compared) requirement(o Options) string {
 	if c.verdict.LastEvaluation {
 		return fmt.Sprintf("%d times what two evaluations require, as no other can follow", LastEvaluationFactor)
@@ -77,7 +77,7 @@ func (c *compared) requirement(o Options) string {
 	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(c.hypotheses)/(o.Alpha*c.verdict.NeededE), c.hypotheses, 100*o.Alpha)
 }
 
-// decided says which condition decided.
+// decided explains the decision by the condition that caused it.
 func (c *compared) decided(asked []Predicate, moreCalls bool) string {
 	v, none := &c.verdict, "no alert"
 	switch {

@@ -5,38 +5,37 @@ import (
 	"math"
 )
 
-// VerdictState says what an evaluation found out about a method.
+// VerdictState is the result of an evaluation for a method.
 type VerdictState string
 
 const (
-	// Regressed: significantly more expensive, in enough evaluations in a row.
+	// Regressed: significantly more expensive, in enough consecutive evaluations.
 	Regressed VerdictState = "regressed"
-	// Pending: significantly more expensive, in too few evaluations yet.
+	// Pending: significantly more expensive, not yet in enough consecutive evaluations.
 	Pending VerdictState = "pending"
-	// Explained: more expensive, and raised callees are why.
+	// Explained: more expensive because of regressed callees.
 	Explained VerdictState = "explained"
-	// WithService: more expensive as the whole service is, which is reported.
+	// WithService: more expensive by as much as the whole service, which is reported instead.
 	WithService VerdictState = "with_whole_service"
-	// Moved: more expensive, and another method got cheaper by as much; who calls both
-	// pays the same.
+	// Moved: more expensive, but the same caller saves as much on another method, so its total cost is unchanged.
 	Moved VerdictState = "moved"
-	// NotProven: nothing that could not be chance. Printed as ~.
+	// NotProven: no statistically significant increase. Printed as ~.
 	NotProven VerdictState = "not_proven"
-	// Undecided: the measured change is above 20% beyond its measurement error, and there
-	// are too few processes, or no other methods, to tell the version from its hosts.
+	// Undecided: the measured change is above 20% even after its measurement error, but there are too few processes or
+	// other methods to separate the version from its hosts.
 	Undecided VerdictState = "undecided"
 	// FewRecords: not enough measured calls on one side.
 	FewRecords VerdictState = "few_records"
-	// FewBuckets: too few buckets and instances to tell the size of chance.
+	// FewBuckets: too few buckets and instances to estimate the error.
 	FewBuckets VerdictState = "few_slots"
 	// Elsewhere: judged by another metric.
 	Elsewhere VerdictState = "elsewhere"
-	// New and Gone: only one version has it, or none of its callers is in both.
+	// New and Gone: only one version has the method, or none of its callers is in both.
 	New  VerdictState = "new"
 	Gone VerdictState = "gone"
 )
 
-// Judged reports whether the method was really compared.
+// Judged reports whether the method was compared.
 func (s VerdictState) Judged() bool {
 	switch s {
 	case Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided:
@@ -48,7 +47,7 @@ func (s VerdictState) Judged() bool {
 // Verdict describes one changed or unchanged method from the evaluation to the alert. ThresholdRule of package
 // pairs fills it, too. Pointers are null where the method was not judged, or the rule has no such figure.
 type Verdict struct {
-	// Kind is the kind of alert that a regression of this is.
+	// Kind is the kind of the alert if the verdict is Regressed.
 	Kind Kind `json:"-"`
 	// FullName is the method as Deployment.Methods has it. Class, Method and Signature are its parts, which
 	// package pairs fills in.
@@ -59,12 +58,12 @@ type Verdict struct {
 	Method    string       `json:"method"`
 	Signature string       `json:"signature,omitempty"`
 	State     VerdictState `json:"state"`
-	// Basis is the cost that was tested: a Basis, or by the threshold "self" or "inclusive".
+	// Basis is the tested cost: a Basis, or "self" or "inclusive" by ThresholdRule.
 	Basis Basis `json:"basis,omitempty"`
 	// Metric is "cpu" or "wall".
 	Metric string `json:"metric,omitempty"`
-	// Mean costs in ns per call. The base mean is at the head's mix of callers and hours. Of calls they are
-	// calls per call of the caller.
+	// Mean costs in ns per call; for verdicts on calls, calls per call of the caller. The base mean is at the head's mix
+	// of callers and hours.
 	BaseNSPerCall float64 `json:"base_ns_per_call"`
 	HeadNSPerCall float64 `json:"head_ns_per_call"`
 	// ChangePercent is the change of the mean, adjusted for caller mix and hour, and Interval its 95% interval:
@@ -175,7 +174,7 @@ type outcome struct {
 	CommonReason   string
 	Remaining      *changePart
 	Inclusive      changePart
-	Tail           bool // rare calls became more expensive
+	Tail           bool // rare calls became more expensive or more frequent
 	EValue         float64
 	LogE           float64 // logarithm of EValue, which cannot overflow
 	NeededE        float64

@@ -7,58 +7,54 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Learn as Options.WarmUp leaves out of each instance what it is more expensive in after
-// its start than later.
+// Learn as Options.WarmUp finds the warm-up of each instance from the data: the first buckets in which it is more
+// expensive than later.
 const Learn time.Duration = -1
 
 const (
-	// mostWarmUp is the age from which an instance counts as warm whatever it does: what
-	// has not settled by then is no warm-up.
+	// mostWarmUp is the age from which an instance always counts as warm. A longer change is not a warm-up.
 	mostWarmUp = 30 * time.Minute
-	// leastSettled is the time that an instance's level must have stayed for, of two buckets
-	// at least.
+	// leastSettled is the minimum time for which an instance's level must stay constant, rounded up to 2 to 3 buckets.
 	leastSettled = 3 * time.Minute
-	// Where a decline by declineThatMatters would not be known, an instance counts as
-	// warming up until waitForRecords.
+	// An instance younger than waitForRecords counts as warming up if its records could not show a decline by
+	// declineThatMatters.
 	declineThatMatters = 0.25
 	waitForRecords     = 3 * time.Minute
-	// settledBy is how much more expensive than later a settled bucket may be, and settledZ
-	// the standard errors from which a difference is known.
+	// settledBy is the tolerance by which a settled bucket can be more expensive than later buckets, and settledZ the
+	// number of standard errors from which a difference is significant.
 	settledBy, settledZ = 0.01, 2
-	// bucketsDiffer is the standard deviation of a level between buckets that is assumed, as
-	// of bucketsDifferDF differences; lasting is how much more it is over some buckets than
-	// neighbours differ by.
+	// bucketsDiffer is the assumed standard deviation of a level between buckets, with the weight of bucketsDifferDF
+	// observed differences. lasting is the ratio of the variance over several buckets to that between neighbours.
 	bucketsDiffer   = 0.02
 	bucketsDifferDF = 4
 	lasting         = 2.5
-	// goesOnBy is by how much a level must go on changing for its instance never to settle.
+	// goesOnBy is the minimum change of a level between halves for an instance that never settles.
 	goesOnBy = 0.02
-	// leastAges are the buckets of its first half hour in which that is asked.
+	// leastAges is the minimum number of buckets in the first half hour for the test of unsettled instances.
 	leastAges = 3
 )
 
-// WarmUp is what was learned of the start of instances.
+// WarmUp describes the learned warm-up of instances.
 type WarmUp struct {
-	// Longest is the longest that was left out of an instance.
+	// Longest is the longest time that was left out of an instance.
 	Longest time.Duration `json:"longest"`
 	// Waiting is the number of instances that have not settled yet, by version.
 	Waiting [2]int `json:"waiting"`
-	// Unsettled is the number of instances, seen from their start, whose level went up or
-	// down all the time until they counted as warm for their age, by version.
+	// Unsettled is the number of instances, by version, whose level rose or fell from their start until they counted as
+	// warm for their age.
 	Unsettled [2]int `json:"unsettled"`
-	// Due is when the first evidence can come where instances are waited for.
+	// Due is the earliest time of evidence from instances that are still warming up.
 	Due time.Time `json:"due"`
 }
 
-// learnWarmUp finds from which bucket on each started instance counts. Its level in a bucket
-// is compared with that in its later buckets, method by method, so neither its host nor its
-// version has a part in it. It has settled where its level stayed for some buckets, and
-// for as long as what came before.
+// learnWarmUp finds the first bucket that counts for each started instance. It compares the instance's level in a bucket
+// with that in its later buckets, method by method, so neither host nor version affects the result. An instance has
+// settled if its level stays constant for some buckets and for at least its age.
 func (x *index) learnWarmUp(z *standard) {
 	series := x.levels(z)
 	noise := bucketNoise(series)
 	buckets := x.d.Buckets
-	var old [2][]life // seen from their start until they count as warm
+	var old [2][]life // observed from their start until they counted as warm
 	for i, in := range x.d.Instances {
 		if in.Started.IsZero() {
 			continue
@@ -102,20 +98,19 @@ func (x *index) learnWarmUp(z *standard) {
 	}
 }
 
-// leastSettled in buckets.
+// leastSettled returns the constant leastSettled in buckets.
 func (x *index) leastSettled() int {
 	return int(min(max(2, (leastSettled+x.d.Bucket-1)/x.d.Bucket), 3))
 }
 
-// levelSeries are the levels of one instance: by bucket and method, less what the base
-// expects there, with the records behind each.
+// levelSeries are the levels of one instance by bucket and method, less the base's expected level, weighted by records.
 type levelSeries struct {
-	first, buckets int                // that were seen
+	first, buckets int                // first observed bucket, and number of buckets
 	end            int                // after the last bucket with a record
 	methods        [][]stats.Weighted // by method, by bucket
 }
 
-// levels makes the series of the instances whose start is known.
+// levels computes the series of the instances with a known start.
 func (x *index) levels(z *standard) []levelSeries {
 	out := make([]levelSeries, len(x.d.Instances))
 	z.remove(nil)
@@ -159,12 +154,12 @@ func (l *levelSeries) settled(bucket, buckets, least int, age, length time.Durat
 	if age < 0 {
 		return false
 	}
-	// Few records do not show a decline: they are waited for.
+	// Few records cannot show a decline, so wait for more.
 	if _, variance, ok := l.contrast(bucket, bucket+left/2, buckets); age < waitForRecords && ok && settledZ*math.Sqrt(variance) > declineThatMatters {
 		return false
 	}
-	// The bucket against all later ones, and the first half of what is left against the
-	// second: a slow decline shows in no bucket alone.
+	// Compare the bucket with all later ones, and the first half of the rest with the second: no single bucket shows a
+	// slow decline.
 	return !l.above(bucket, bucket+1, buckets, noise) && !l.above(bucket, bucket+left/2, buckets, noise)
 }
 
@@ -174,14 +169,14 @@ type life struct {
 	from int
 }
 
-// unsettled counts the instances whose level changes all the time: however much is left
-// out of the first so many buckets, the first half of what is left differs from the second,
-// in one direction. What all instances have in common must be known to.
+// unsettled counts the instances whose level changes all the time: for every number of skipped buckets up to most, the
+// first half of the rest differs from the second, always in the same direction. The mean of all instances must change
+// in the same way.
 func unsettled(lives []life, most, least int, noise float64) int {
 	if most < leastAges {
 		return 0
 	}
-	for _, l := range lives { // in the second half of a life less is left than what came before
+	for _, l := range lives { // keep at least half of each life
 		most = min(most, (l.end-l.from)/2)
 	}
 	goOn := make([]bool, len(lives))
@@ -223,16 +218,14 @@ func unsettled(lives []life, most, least int, noise float64) int {
 	return n
 }
 
-// above reports whether the buckets in [from, middle) are known to be more expensive than
-// those in [middle, to).
+// above reports whether the buckets in [from, middle) are significantly more expensive than those in [middle, to).
 func (l *levelSeries) above(from, middle, to int, noise float64) bool {
 	value, variance, ok := l.contrast(from, middle, to)
 	variance += noise * (1/float64(middle-from) + 1/float64(to-middle))
 	return ok && value > settledBy && value > settledZ*math.Sqrt(variance)
 }
 
-// contrast is how much more expensive the buckets in [from, middle) are than those in
-// [middle, to), and the variance of that.
+// contrast returns the level of the buckets in [from, middle) less that of [middle, to), and its variance.
 func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, ok bool) {
 	votes := make([]stats.Weighted, 0, len(l.methods))
 	for _, own := range l.methods {
@@ -248,8 +241,8 @@ func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, o
 	return value, variance, true
 }
 
-// bucketNoise is the variance of a level between buckets, from neighbours in the second half
-// of what is known of each instance.
+// bucketNoise returns the variance of a level between buckets, estimated from neighbouring buckets in the second half of
+// each instance's data.
 func bucketNoise(series []levelSeries) float64 {
 	sum, n := bucketsDiffer*bucketsDiffer*bucketsDifferDF, float64(bucketsDifferDF)
 	for i := range series {
