@@ -24,8 +24,8 @@ func (s *preparedPair) unsettled(w evidence.WarmUp) bool {
 	return 2*w.Unsettled[evidence.Head] > known
 }
 
-// assembleByAge reads a comparison of processes of the same age; nil where too little of
-// both versions was seen at one age.
+// assembleByAge reads a comparison of processes of the same age. It returns nil if the versions have too little data at
+// the same age.
 func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*preparedPair, error) {
 	o.byAge = true
 	prepared, err := assembleAll(ctx, w, p, o, costs)
@@ -38,7 +38,7 @@ func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, c
 	return prepared, nil
 }
 
-// planByAge takes all rows of the head, and those of the base of some days.
+// planByAge selects all rows of the head, and those of the base in the earlierDays before the head's end.
 func planByAge(p Pair, o Options) comparisonPlan {
 	head := query.Window{From: p.Head.First, To: p.Head.Last}
 	return comparisonPlan{
@@ -47,9 +47,9 @@ func planByAge(p Pair, o Options) comparisonPlan {
 	}
 }
 
-// ofKnownAge leaves the processes that were seen from their start, and fits the plan to
-// them: bucket 0 begins with the oldest of the head. The hours are others, unless processes
-// of both versions started in turns.
+// ofKnownAge returns the processes that were observed from their start and adjusts the plan to them: bucket 0 begins with
+// the head's oldest process. The versions count as running at different hours, unless the start times of their processes
+// overlap.
 func (s *preparedPair) ofKnownAge(processes []query.Process) []query.Process {
 	p := &s.plan
 	var oldest, youngest [2]time.Time

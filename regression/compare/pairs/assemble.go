@@ -11,11 +11,11 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// maxMembers is how many processes of one version are distinguished. More are put into so
-// many groups: clusters are larger then, and still independent.
+// maxMembers is the maximum number of instances per version. More processes are put into that many groups, which makes
+// the clusters larger but keeps them independent.
 const maxMembers = 64
 
-// assemble reads one comparison.
+// assemble reads the data of one comparison in one metric.
 func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probecost.Table) (*preparedPair, error) {
 	plan := planFor(p, o)
 	base := query.Compared{Service: p.Service, Side: query.SideBase, Version: p.Base.Version, Window: plan.base, TimeBucket: plan.grid.TimeBucket}
@@ -45,9 +45,9 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	return s, nil
 }
 
-// lastMeasured is the end of the last bucket in which something was measured that can be
-// compared: in both versions where they run at the same time or at one age. A process may go on and
-// be called no more, and a bucket without calls confirms nothing.
+// lastMeasured returns the end of the last bucket with comparable measured calls: in both versions, if they run at the
+// same time or are compared by age. A process can go on running without being called, and a bucket without calls
+// confirms nothing.
 func (s *preparedPair) lastMeasured() time.Time {
 	last := [2]int32{-1, -1}
 	for i := range s.deployment.Cells {
@@ -65,7 +65,7 @@ func (s *preparedPair) lastMeasured() time.Time {
 
 func (s *preparedPair) side(member int) evidence.Side { return s.deployment.Instances[member].Side }
 
-// members makes the instances of the deployment.
+// members groups the processes into the instances of the deployment.
 func (s *preparedPair) members(processes []query.Process, metric query.Metric) []query.Member {
 	for _, p := range processes {
 		s.processes[sideOf(p.Side)]++
@@ -87,8 +87,8 @@ func (s *preparedPair) members(processes []query.Process, metric query.Metric) [
 	return out
 }
 
-// group makes an instance of each process, or of several that started one after the
-// other: they warm up at about the same time.
+// group makes one instance of each process, or of several processes with close start times, which warm up at about the
+// same time.
 func (s *preparedPair) group(processes []query.Process, side evidence.Side) []query.Member {
 	from := s.plan.base.From
 	if side == evidence.Head {
@@ -102,11 +102,11 @@ func (s *preparedPair) group(processes []query.Process, side evidence.Side) []qu
 	slices.SortStableFunc(order, func(a, b int) int { return starts[a].Compare(starts[b]) })
 	d := s.deployment
 	groups := min(len(processes), maxMembers)
-	if s.runs { // a run says nothing of what buckets differ by
+	if s.runs { // a run does not show the differences between buckets
 		groups = min(max(2, len(processes)/runsTogether), groups)
 		clear(starts)
 	}
-	if s.plan.grid.ByAge { // nothing is left out of a life that never settles
+	if s.plan.grid.ByAge { // no warm-up is left out of processes that never settle
 		clear(starts)
 	}
 	out := make([]query.Member, 0, len(processes))
@@ -117,7 +117,7 @@ func (s *preparedPair) group(processes []query.Process, side evidence.Side) []qu
 			d.Instances = append(d.Instances, evidence.Instance{ID: processes[i].Instance + "/" + strconv.Itoa(group), Side: side})
 		}
 		member := len(d.Instances) - 1
-		d.Instances[member].Started = starts[i] // of the youngest
+		d.Instances[member].Started = starts[i] // start of the youngest process
 		d.Instances[member].Processes++
 		out = append(out, query.Member{Process: processes[i], Member: member})
 	}
@@ -125,14 +125,14 @@ func (s *preparedPair) group(processes []query.Process, side evidence.Side) []qu
 }
 
 const (
-	// fewBucketsOfLife is the number of buckets below which processes live for a run: a job, a
-	// test, a function. They never settle, and are compared run by run, each from its start.
+	// fewBucketsOfLife is the number of buckets below which processes count as single runs: of a job, a test or a
+	// function. They never settle, and are compared run by run, each from its start.
 	fewBucketsOfLife = 5
-	// runsTogether is how many runs make an instance.
+	// runsTogether is the number of runs in one instance.
 	runsTogether = 4
 )
 
-// shortLived reports whether processes live for few buckets.
+// shortLived reports whether processes live for only a few buckets.
 func shortLived(processes []query.Process, bucket time.Duration) bool {
 	if len(processes) < 2*runsTogether {
 		return false
@@ -155,7 +155,7 @@ func sideOf(s query.Side) evidence.Side {
 	return evidence.Base
 }
 
-// fill takes the cells over, by numbers instead of names.
+// fill converts the cells of the warehouse to those of the deployment, with indices instead of names.
 func (s *preparedPair) fill(cells []query.Cell) {
 	d := s.deployment
 	callers := map[string]int32{}
@@ -187,7 +187,7 @@ func (s *preparedPair) fill(cells []query.Cell) {
 		s.records[m][s.side(c.Member)] += c.Records
 		s.timed[m][s.side(c.Member)] += c.TimedWall + c.TimedCPU
 		if s.names[m].Signature != c.Signature {
-			s.names[m].Signature = "" // several
+			s.names[m].Signature = "" // several signatures
 		}
 		caller, ok := callers[c.Caller]
 		if !ok {

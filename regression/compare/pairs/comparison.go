@@ -17,21 +17,20 @@ type Comparison struct {
 	HeadVersion  string   `json:"head_version"`
 	BaseRevision string   `json:"base_revision"`
 	HeadRevision string   `json:"head_revision"`
-	ChosenBy     BaseRule `json:"chosen_by"` // why these are base and head
-	// GenericPrice is set where processes of the head version are priced by a public list price.
+	ChosenBy     BaseRule `json:"chosen_by"` // the rule that chose base and head
+	// GenericPrice is true if processes of the head version are priced by a public list price.
 	GenericPrice bool         `json:"generic_price"`
 	BaseFrom     time.Time    `json:"base_from"`
 	BaseTo       time.Time    `json:"base_to"`
 	HeadFrom     time.Time    `json:"head_from"`
 	HeadTo       time.Time    `json:"head_to"`
 	Metric       query.Metric `json:"metric"`
-	// Clusters says what the intervals are made of.
+	// Clusters names the clusters from which the intervals are computed.
 	Clusters string `json:"clusters"`
-	// WholeService is about what all methods have in common; null where it was not
-	// judged.
+	// WholeService is the verdict on all methods together; null if they were not judged.
 	WholeService *evidence.Verdict `json:"whole_service"`
-	Spreads      *Spreads          `json:"spreads"` // null by the threshold rule
-	// AssumedShare is the part of the measured calls of head of which nothing says how they were sampled.
+	Spreads      *Spreads          `json:"spreads"` // null with ThresholdRule
+	// AssumedShare is the share of the head's measured calls with unknown sampling.
 	AssumedShare float64            `json:"assumed_share,omitempty"`
 	Warnings     []string           `json:"warnings"`
 	Methods      []evidence.Verdict `json:"methods"`
@@ -40,7 +39,7 @@ type Comparison struct {
 	warmUp evidence.WarmUp
 }
 
-// newComparison has what the rules do not decide.
+// newComparison returns a Comparison with the fields that do not depend on the rule.
 func newComparison(p Pair, metric query.Metric, clusters string) *Comparison {
 	return &Comparison{
 		Service: p.Service, BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
@@ -50,7 +49,7 @@ func newComparison(p Pair, metric query.Metric, clusters string) *Comparison {
 	}
 }
 
-// alertOf returns the alert of a verdict, without severity and dollars. Both rules make their alerts with it.
+// alertOf returns the alert of a verdict, without severity and dollars, for both rules.
 func (c *Comparison) alertOf(v *evidence.Verdict) alert.Alert {
 	a := alert.Alert{
 		Schema: alert.Schema, Kind: string(v.Kind), ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
@@ -63,14 +62,14 @@ func (c *Comparison) alertOf(v *evidence.Verdict) alert.Alert {
 	return a
 }
 
-// markPrices marks alerts whose dollars are by a public list price.
+// markPrices marks alerts whose dollars come from a public list price.
 func (c *Comparison) markPrices() {
 	for i := range c.Alerts {
 		c.Alerts[i].GenericPrice = c.GenericPrice && c.Alerts[i].USDPerDay != nil
 	}
 }
 
-// markAssumed says of the comparison and of its alerts how much is only known from below.
+// markAssumed warns in the comparison and its alerts about calls with unknown sampling, whose number is a lower bound.
 func (c *Comparison) markAssumed() {
 	if c.AssumedShare == 0 {
 		return
@@ -81,7 +80,7 @@ func (c *Comparison) markAssumed() {
 	}
 }
 
-// Records are the calls that were measured of both versions.
+// Records returns the number of measured calls of both versions.
 func (c *Comparison) Records() (n int64) {
 	for i := range c.Methods {
 		n += c.Methods[i].BaseRecords + c.Methods[i].HeadRecords + c.Methods[i].NotCompared
@@ -89,7 +88,7 @@ func (c *Comparison) Records() (n int64) {
 	return n
 }
 
-// AlertsFirst orders comparisons with alerts before others, and these by what was measured.
+// AlertsFirst orders comparisons with alerts before others, and each group by the number of measured calls.
 func AlertsFirst(a, b *Comparison) int {
 	return cmp.Or(cmp.Compare(min(1, len(b.Alerts)), min(1, len(a.Alerts))), cmp.Compare(b.Records(), a.Records()))
 }
@@ -99,15 +98,14 @@ func (c *Comparison) Judged() bool {
 	return slices.ContainsFunc(c.Methods, func(l evidence.Verdict) bool { return l.State.Judged() })
 }
 
-// Conclusive reports whether any method could be judged, and none or the whole service was
-// measured to be much more expensive and could not.
+// Conclusive reports whether any method could be judged, and neither a method nor the whole service is Undecided.
 func (c *Comparison) Conclusive() bool {
 	undecided := func(l evidence.Verdict) bool { return l.State == evidence.Undecided }
 	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
-// resetNewAndGone takes back that methods came or went where nothing at all is known of one of
-// the versions, because it has only begun or nothing of it was measured.
+// resetNewAndGone changes New and Gone to FewRecords if one version has no records at all, because it has only just begun
+// or was not measured.
 func resetNewAndGone(lines []evidence.Verdict) {
 	var base, head int64
 	for i := range lines {
@@ -118,7 +116,7 @@ func resetNewAndGone(lines []evidence.Verdict) {
 			l.State = evidence.FewRecords
 			l.NotCompared += l.BaseRecords + l.HeadRecords
 			l.BaseRecords, l.HeadRecords = 0, 0
-			for j := range l.Trace.Predicates { // that of records alone
+			for j := range l.Trace.Predicates { // the only predicate is that on records
 				l.Trace.Predicates[j].Found = "0 and 0"
 			}
 		}

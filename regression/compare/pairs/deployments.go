@@ -8,30 +8,30 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Deployment is a version of a service from its first row to its last.
+// Deployment is a period in which a version of a service ran, from its first row to its last.
 type Deployment struct {
 	Version  string
 	Revision string
-	// Since is when it began: its first row, or the start of its oldest process
-	// where that is known and earlier, as at the edge of the window.
+	// Since is the start of the deployment: its first row, or the start of its oldest process if that is known and
+	// earlier, for example before the window.
 	Since time.Time
-	First time.Time // row
+	First time.Time // time of the first row
 	Last  time.Time // end of the last row
 	Until time.Time // end of the last unit with a row
 	Alone bool      // it is the only deployment of its version
 
-	ListPrice bool // some price is of a public list
+	ListPrice bool // at least one price comes from a public list
 
-	// order is the time that deployments are ordered by, see begins.
+	// order is the time by which deployments are sorted, see begins.
 	order     time.Time
 	byProcess bool // Since is the start of a process
 
 	Measured    int64
 	CPUMeasured int64
-	Assumed     int64 // of Measured: nothing says how the spans were sampled
+	Assumed     int64 // the part of Measured with unknown sampling
 }
 
-// assumedShare is the part of the measured calls of which nothing says how they were sampled.
+// assumedShare returns the share of the measured calls with unknown sampling.
 func (d *Deployment) assumedShare() float64 {
 	if d.Measured == 0 {
 		return 0
@@ -39,15 +39,13 @@ func (d *Deployment) assumedShare() float64 {
 	return float64(d.Assumed) / float64(d.Measured)
 }
 
-// unseenFor is how long a version whose processes can't be distinguished must not be
-// seen, while another is, for its return to be a new deployment.
+// unseenFor is the minimum gap after which a version that returns is a new deployment, if its processes cannot be
+// distinguished and another version was seen in the gap.
 const unseenFor = 30 * time.Minute
 
-// Deployments makes deployments of one service's runs, sorted by when they began, those
-// of one time in natural order of their versions.
-// A version that returns after another one took its place is a new deployment;
-// a hole in which processes live on, or in which nothing at all was seen, is none.
-// Runs of unknown version are left out.
+// Deployments returns the deployments of one service's runs, sorted by their start and then by version in natural order.
+// A version that returns after another one replaced it is a new deployment. A gap in which processes live on, or in which
+// no version was seen, does not start one. Runs of an unknown version are left out.
 func Deployments(runs []query.Run) []Deployment {
 	byVersion := map[string][]query.Run{}
 	for _, r := range runs {
@@ -83,7 +81,7 @@ func Deployments(runs []query.Run) []Deployment {
 			}
 		}
 		out[start].Alone = len(out) == start+1
-		// A process that lived through a return is older than its deployment.
+		// A process that was already running before a return is older than the new deployment.
 		for i := start + 1; i < len(out); i++ {
 			if out[i].Since.Before(out[i-1].Last) {
 				out[i].Since, out[i].byProcess = out[i].First, false
@@ -97,14 +95,13 @@ func Deployments(runs []query.Run) []Deployment {
 	return out
 }
 
-// edgeUnits is for how long after the first row of a service a version that was running
-// all the time may first be seen: runs have holes as long.
+// edgeUnits is the number of units after the first row of a service in which a version that was running before can first
+// be seen. Gaps in runs are that long.
 const edgeUnits = 2
 
-// begins sets when deployments began. The start of a process is exact, and known from
-// rows even where it lies before them. Where it is not known, the first row says
-// no more than the unit in which it came, and of versions that run side by side from the
-// first rows on nobody knows which began first.
+// begins sets the time by which deployments are sorted. The start of a process is exact, and rows contain it even if it
+// lies before them. If it is unknown, the first row is only accurate to a unit, and the order of versions that both run
+// from the first rows on is unknown.
 func begins(deployments []Deployment, runs []query.Run) {
 	unit, edge := time.Minute, time.Time{}
 	for _, r := range runs {
@@ -140,7 +137,7 @@ func returned(version string, before Deployment, r query.Run, all []query.Run) b
 	if r.UnknownProcesses {
 		return r.First.Sub(before.Until) >= unseenFor
 	}
-	// A new process may have started so much sooner than the last row of the old ones.
+	// A new process can start up to one unit before the last row of the old processes.
 	return !r.OldestProcess.Before(before.Last.Add(-cmp.Or(r.Unit, time.Minute)))
 }
 

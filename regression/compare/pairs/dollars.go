@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// dayOfHead returns what a day of the head version costs, computed when an alert first asks:
-// from its first row to the end of the window, or to its last row if it was asked for by name.
+// dayOfHead returns a function that computes the cost of a day of the head version at its first call: from the head's
+// first row to the end of the window, or to its last row if the head was named.
 func dayOfHead(ctx context.Context, w *query.Warehouse, p Pair, o Options) func() (*cost.Day, error) {
 	var day *cost.Day
 	return func() (*cost.Day, error) {
@@ -26,7 +26,7 @@ func dayOfHead(ctx context.Context, w *query.Warehouse, p Pair, o Options) func(
 	}
 }
 
-// addDollars says what the change of a method costs a day, where that is known.
+// addDollars sets the cost of a method's change per day, if the price is known.
 func addDollars(a *alert.Alert, day *cost.Day, inclusive bool) {
 	if a.USDPerDay = day.OfChange(a.Class, a.Method, inclusive, a.Base, a.Head); a.USDPerDay != nil {
 		a.USDPerDayBasis = day.Basis

@@ -12,14 +12,12 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Compare compares what has enough measured calls, and some of the others. A method is raised
-// by two evaluations in a row: of all complete buckets but the last, and of all of them, or by
-// one with more evidence where no more buckets will come. So the verdict follows from what is
-// stored, not from who evaluates it and how often.
+// Compare compares all pairs with enough measured calls, and some of the others. A method is raised by two consecutive
+// evaluations, of all complete buckets but the last and of all of them. If no more buckets will come, one evaluation with
+// more evidence is enough. So the verdict depends on the stored data only, not on how often it is evaluated.
 //
-// What hosts and processes differ by is learned from the processes of each comparison;
-// where these are few, from the earlier deployments of the service, else from those of
-// all services.
+// The differences between hosts and between processes are learned from the processes of each comparison. If these are
+// few, they are learned from earlier deployments of the service, else from those of all services.
 func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error) {
 	pairs, skips := leaveOutFew(pairs, o.MinRecords)
 	costs, err := probecost.Read(ctx, w, w.Window, filter)
@@ -28,7 +26,7 @@ func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter quer
 	}
 	out := make([]*Comparison, len(pairs))
 	var all []evidence.ProcessDifferences
-	again := map[int][]*preparedPair{} // comparisons of few processes
+	again := map[int][]*preparedPair{} // comparisons with few processes
 	for i, p := range pairs {
 		prepared, err := assembleAll(ctx, w, p, o, costs)
 		if err != nil {
@@ -86,15 +84,14 @@ func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter quer
 }
 
 const (
-	// fewProcesses is the number of processes of a version that say by themselves what
-	// processes differ by.
+	// fewProcesses is the number of processes of a version that are enough to estimate the differences between
+	// processes.
 	fewProcesses = 6
-	// enoughHosts is the number of degrees of freedom from which the spread of hosts is
-	// known.
+	// enoughHosts is the number of degrees of freedom from which the spread of hosts counts as known.
 	enoughHosts = 8
 )
 
-// judgeAllOf judges a comparison by its metrics, each method by one of them.
+// judgeAllOf judges a comparison in all its metrics, each method by one of them.
 func judgeAllOf(prepared []*preparedPair, p Pair, o Options) (*Comparison, evidence.ProcessDifferences, error) {
 	first := prepared[0]
 	c := newComparison(p, first.metric, first.describe())
@@ -120,7 +117,7 @@ func judgeAllOf(prepared []*preparedPair, p Pair, o Options) (*Comparison, evide
 		uncounted += s.uncounted
 	}
 	resetNewAndGone(c.Methods)
-	if uncounted == 0 { // else that is why
+	if uncounted == 0 { // else uncounted is the reason
 		c.Warnings = append(c.Warnings, leftOut(c.Methods)...)
 	}
 	c.Warnings = append(c.Warnings, refused(c.Methods)...)
@@ -148,15 +145,15 @@ func judgeAllOf(prepared []*preparedPair, p Pair, o Options) (*Comparison, evide
 	return c, results[0].ProcessDifferences, nil
 }
 
-// evaluate makes the evaluations in a row that a verdict takes after so many buckets, from what is
-// stored. last: no more of what is over will come after these.
+// evaluate runs the consecutive evaluations that a verdict after the given number of buckets needs, from stored data.
+// last is true if no later evaluation of a finished comparison follows.
 func evaluate(prepared []*preparedPair, o Options, buckets int, last bool) (results []*evidence.Result, err error) {
 	rule := o.rule()
 	var memory evidence.Memory
 	for n := min(buckets, max(1, buckets-rule.Evaluations+1)); n <= buckets && err == nil; n++ {
 		deployments := make([]*evidence.Deployment, len(prepared))
 		for i, s := range prepared {
-			d := *s.deployment // as it was known then
+			d := *s.deployment // the data at that time
 			d.Over, d.Buckets = d.Over && last && n == buckets, n
 			deployments[i] = &d
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// due says when what is pending is confirmed.
+// due returns when pending verdicts will be confirmed.
 func (s *preparedPair) due(r *evidence.Result) []string {
 	pending := func(v evidence.Verdict) bool { return v.State == evidence.Pending }
 	if !slices.ContainsFunc(r.Methods, pending) && !slices.ContainsFunc(r.Calls, pending) && !pending(r.Service) {
@@ -20,7 +20,7 @@ func (s *preparedPair) due(r *evidence.Result) []string {
 	return []string{"what is to be confirmed is decided when the time bucket up to " + next.UTC().Format("15:04:05") + " is complete"}
 }
 
-// leftOut says why nothing was compared of what was measured.
+// leftOut returns the reason why no measured call could be compared.
 func leftOut(lines []evidence.Verdict) []string {
 	var compared, left int64
 	for i := range lines {
@@ -32,11 +32,10 @@ func leftOut(lines []evidence.Verdict) []string {
 	return []string{fmt.Sprintf("%d measured calls have no part in this: they began while their process was warming up or in a time bucket that was still open, or rows of that time are kept by minute or hour and time buckets are shorter: see --slot and --warm-up", left)}
 }
 
-// maxRefused bounds how many methods refused names.
+// maxRefused is the maximum number of methods that refused returns.
 const maxRefused = 3
 
-// refused names the methods that a last evaluation alone raised, with too little evidence
-// for one evaluation.
+// refused describes the methods that only the last evaluation raised, with too little evidence for one evaluation.
 func refused(lines []evidence.Verdict) (out []string) {
 	n := 0
 	for i := range lines {
@@ -52,7 +51,7 @@ func refused(lines []evidence.Verdict) (out []string) {
 	return out
 }
 
-// missing says which processes ran and have no part in the comparison.
+// missing describes the processes that ran but are not part of the comparison.
 func (s *preparedPair) missing(c *Comparison, p Pair) []string {
 	var out []string
 	for side, deployment := range [2]Deployment{evidence.Base: p.Base, evidence.Head: p.Head} {

@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// rule are the options of an evaluation.
+// rule returns the options of an evaluation.
 func (o Options) rule() evidence.Options {
 	rule := evidence.Defaults()
 	rule.WarmUp = o.WarmUp
@@ -15,27 +15,26 @@ func (o Options) rule() evidence.Options {
 	return rule
 }
 
-// mostCells bounds the comparisons that are evaluated again to find since when an alert
-// could be known.
+// mostCells is the maximum size of comparisons that are evaluated again to find when an alert was first known.
 const mostCells = 100_000
 
-// firstKnown finds since when alerts could be known: the end of the first time bucket after
-// which two evaluations in a row raise them.
+// firstKnown finds when alerts were first known: at the end of the first time bucket after which two consecutive
+// evaluations raise them.
 type firstKnown struct {
 	prepared []*preparedPair
 	options  Options
-	raised   map[int]map[[3]string]bool // by buckets: kind, caller and method
+	raised   map[int]map[[3]string]bool // number of buckets -> raised kind, caller and method
 }
 
 func keyOf(v *evidence.Verdict) [3]string { return [3]string{string(v.Kind), v.Caller, v.FullName} }
 
-// of returns nil where the comparison is too large to be evaluated again and again.
+// of returns when verdict v was first known, or nil if the comparison is too large to be evaluated repeatedly.
 func (k *firstKnown) of(v *evidence.Verdict) (*time.Time, error) {
 	d := k.prepared[0].deployment
 	if len(d.Cells) > mostCells {
 		return nil, nil
 	}
-	low, high := 1, d.Buckets // it is raised by high, by evaluation or by the last one alone
+	low, high := 1, d.Buckets // all buckets raise it, by evaluation or by the last evaluation alone
 	for low < high {
 		middle := (low + high) / 2
 		raised, err := k.at(middle)
@@ -52,7 +51,7 @@ func (k *firstKnown) of(v *evidence.Verdict) (*time.Time, error) {
 	return &end, nil
 }
 
-// at lists what is raised after so many buckets.
+// at returns the alerts that are raised after the given number of buckets.
 func (k *firstKnown) at(buckets int) (map[[3]string]bool, error) {
 	if raised, ok := k.raised[buckets]; ok {
 		return raised, nil

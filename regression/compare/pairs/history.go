@@ -11,21 +11,20 @@ import (
 )
 
 const (
-	// historyDays are those before the newest row of a service whose deployments are
-	// looked at.
+	// historyDays is the number of days before the newest row of a service in which earlier deployments are read.
 	historyDays = 28
-	// earlierPairs bounds the earlier deployments of a service that are looked at.
+	// earlierPairs is the maximum number of earlier deployments of a service that are read.
 	earlierPairs = 5
 )
 
-// history finds what the processes of earlier deployments of a service differed by, in the
-// window of the warehouse and, where these are too few, before it.
+// history reads the differences between processes in earlier deployments of a service: from the window of the warehouse
+// and, if these are too few, from the time before it.
 type history struct {
 	w       *query.Warehouse
 	options Options
 	costs   probecost.Table
-	longer  *query.Warehouse // with the longer window, once it is needed
-	from    time.Time        // of it
+	longer  *query.Warehouse // opened with the longer window when it is needed
+	from    time.Time        // start of the longer window
 }
 
 func (h *history) close() {
@@ -35,7 +34,7 @@ func (h *history) close() {
 }
 
 func (h *history) of(ctx context.Context, p Pair) ([]evidence.ProcessDifferences, error) {
-	from := p.Head.Last.Add(-historyDays * day).Truncate(day) // mostly the same for all services
+	from := p.Head.Last.Add(-historyDays * day).Truncate(day) // usually the same for all services
 	short := len(p.Earlier) < earlierPairs && h.w.Window.From.After(from)
 	if !h.w.InFiles() {
 		return h.billed(ctx, p, from, short)
@@ -45,7 +44,7 @@ func (h *history) of(ctx context.Context, p Pair) ([]evidence.ProcessDifferences
 	}
 	if err := h.open(ctx, from); ctx.Err() != nil {
 		return nil, ctx.Err()
-	} else if err != nil { // a cache may be too small for more dates: the window has to do
+	} else if err != nil { // a cache can be too small for more days: use the window only
 		return h.differences(ctx, h.w, p.Earlier)
 	}
 	pairs, err := h.earlier(ctx, p, from)
@@ -55,7 +54,7 @@ func (h *history) of(ctx context.Context, p Pair) ([]evidence.ProcessDifferences
 	return h.differences(ctx, h.longer, pairs)
 }
 
-// earlier are the deployments of a service in the longer window, before a pair.
+// earlier returns the deployments of a service in the longer window that come before pair p.
 func (h *history) earlier(ctx context.Context, p Pair, from time.Time) ([]Pair, error) {
 	runs, err := h.longer.RunsBy(ctx, h.options.Unit(), query.Window{From: from, To: p.Head.First}, query.Filter{Namespace: p.Namespace, Service: p.Name, Environment: p.Environment})
 	if err != nil {
@@ -65,7 +64,7 @@ func (h *history) earlier(ctx context.Context, p Pair, from time.Time) ([]Pair, 
 	return earlierOf(p.Service, Deployments(runs), p), nil
 }
 
-// open opens the warehouse with a window from a time on, or before it.
+// open opens the warehouse with a window that starts at from or earlier.
 func (h *history) open(ctx context.Context, from time.Time) error {
 	if h.longer != nil && !h.from.After(from) {
 		return nil

@@ -10,9 +10,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Remembered is what earlier deployments showed in an evaluation before, for a day: where
-// reading is billed, each evaluation would pay again for what changes no more, but for rows
-// that come late.
+// Remembered caches, for a day, the differences between processes in earlier deployments. Where reads are billed, each
+// evaluation would otherwise pay again for data that no longer changes, except for late rows.
 type Remembered struct{ of map[deployed]remembered }
 
 type deployed struct {
@@ -27,12 +26,12 @@ type remembered struct {
 
 const (
 	rememberFor = day
-	// maxRemembered bounds the services and versions; above it all are read again.
+	// maxRemembered is the maximum number of entries (service and version); at the limit the cache is cleared.
 	maxRemembered = 1000
 )
 
-// billed reads the earlier deployments, of each only its own dates, the newest first. It
-// ends where they cost more than allowed: those read by then have to do.
+// billed reads the earlier deployments from the newest to the oldest, each with only its own days. It stops at the first
+// that costs more than allowed and returns those read so far.
 func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool) ([]evidence.ProcessDifferences, error) {
 	key := deployed{p.Service, p.Head.Version}
 	if seen, ok := h.options.Remembered.get(key, h.options.AsOf); ok {
@@ -44,7 +43,7 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 		switch {
 		case err == nil:
 			pairs = before
-		case errors.Is(err, bigquery.ErrQueryTooLarge): // which cost nothing: the next evaluation may afford it
+		case errors.Is(err, bigquery.ErrQueryTooLarge): // a refused query costs nothing: the next evaluation can try again
 			known = false
 		default:
 			return nil, err
@@ -67,7 +66,7 @@ func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool
 	return seen, nil
 }
 
-// before are the earlier deployments from a time on.
+// before returns the earlier deployments since from.
 func (h *history) before(ctx context.Context, p Pair, from time.Time) ([]Pair, error) {
 	if err := h.open(ctx, from); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (h *history) before(ctx context.Context, p Pair, from time.Time) ([]Pair, e
 	return h.earlier(ctx, p, from)
 }
 
-// alone reads one earlier deployment.
+// alone reads one earlier deployment, with only its own days.
 func (h *history) alone(ctx context.Context, p Pair) (evidence.ProcessDifferences, error) {
 	plan := planFor(p, h.options)
 	window := query.Window{From: sooner(plan.base.From, plan.head.From), To: later(plan.head.To, plan.base.To)}

@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// impact is what the change of an alert is of the service's cost in the head version: its
-// time in calls that come from none of its methods.
+// impact returns the change of an alert relative to the service's cost in the head version: its time in calls from
+// outside the measured methods.
 func (s *preparedPair) impact(v *evidence.Verdict, usdPerDay *float64, day *cost.Day) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: s.processes[evidence.Head] - s.silent[evidence.Head]}
 	d := s.deployment
@@ -42,13 +42,13 @@ func (s *preparedPair) impact(v *evidence.Verdict, usdPerDay *float64, day *cost
 	default:
 		i.Share = change / (1 + change)
 	}
-	if usdPerDay == nil && v.Kind != evidence.Regression { // these name no price, but the service has one
+	if usdPerDay == nil && v.Kind != evidence.Regression { // no dollars of their own, but the service has a price
 		i.USDPerDay = day.OfShare(i.Share)
 	}
 	return i
 }
 
-// impactOf is impact by the threshold: the growth of one method as a share of the self cost of all.
+// impactOf is impact for ThresholdRule: the growth of one method as a share of the self cost of all methods.
 func (j *threshold) impactOf(m *thresholdMethod, p Pair, usdPerDay *float64) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: 1}
 	buckets := int64(p.Head.afterWarmUp(j.options)/bucketFor(p, j.options)) + 2 // the first and the last can be partial

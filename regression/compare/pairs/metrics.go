@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// assembleAll reads one comparison by CPU time, and by wall time what has no CPU time.
+// assembleAll reads one comparison by CPU time, and by wall time if some methods have no CPU time.
 func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*preparedPair, error) {
 	first, err := assemble(ctx, w, p, metricOf(p, o), o, costs)
 	if err != nil || first.metric == query.Wall || o.Metric != "" || !first.lacksCPU() {
@@ -28,19 +28,19 @@ func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, cos
 	for m, name := range second.deployment.Methods {
 		second.deployment.Judge[m] = !byCPU[name]
 	}
-	// The evaluations are of one time.
+	// Both metrics are evaluated over the same buckets.
 	buckets := min(first.deployment.Buckets, second.deployment.Buckets)
 	first.deployment.Buckets, second.deployment.Buckets = buckets, buckets
 	return []*preparedPair{first, second}, nil
 }
 
-// wallOnly reports whether a method was timed in both versions and its CPU time was not.
+// wallOnly reports whether a method was timed in both versions but has no CPU time to compare.
 func (s *preparedPair) wallOnly(m int) bool {
 	r, t := s.records[m], s.timed[m]
 	return min(r[evidence.Base], r[evidence.Head]) == 0 && min(t[evidence.Base], t[evidence.Head]) > 0
 }
 
-// lacksCPU reports whether any method is to be judged by wall time.
+// lacksCPU reports whether any method must be judged by wall time.
 func (s *preparedPair) lacksCPU() bool {
 	for m := range s.names {
 		if s.wallOnly(m) {

@@ -27,7 +27,7 @@ func compareVersions(a, b string) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// leading is the number that s begins with, or else its first byte.
+// leading returns the number that s begins with, or else its first byte.
 func leading(s string) string {
 	n := 0
 	for n < len(s) && isDigit(s[n]) {

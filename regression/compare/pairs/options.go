@@ -6,30 +6,29 @@ import (
 	"github.com/corehour/corehour/regression/alert/rules"
 )
 
-// Level is the confidence of all intervals.
+// Level is the confidence level of all intervals.
 const Level = 0.95
 
-// Options of the rule.
+// Options are the options of a Rule.
 type Options struct {
 	Limits
-	Base, Head string // versions; empty = newest and the one before
-	Metric     string // cpu, wall, or empty: cpu where both versions have it of the method
-	// Thresholds are the limits of some methods; of ThresholdRule only.
+	Base, Head string // versions; empty = the newest and the one before it
+	Metric     string // cpu, wall or empty: CPU time for methods that have it in both versions, else wall time
+	// Thresholds are limits of single methods; only for ThresholdRule.
 	Thresholds *rules.Thresholds
 
-	WarmUp time.Duration // left out of every process
+	WarmUp time.Duration // left out at the start of every process
 
-	// Of EvidenceRule only.
-	AsOf   time.Time     // now, to tell what is over; zero = nothing is
-	Bucket time.Duration // 0 = by the length of the run
-	// Remembered is kept from evaluation to evaluation; nil = nothing is.
+	// For EvidenceRule only.
+	AsOf   time.Time     // the current time, to detect finished comparisons; zero = none is finished
+	Bucket time.Duration // 0 = chosen by the length of the run
+	// Remembered is kept between evaluations; nil = no cache.
 	Remembered *Remembered
 
 	byAge bool // compare processes of the same age
 }
 
-// Unit is that of the holes after which a version is taken to run again: a minute, or
-// a bucket that is shorter.
+// Unit is the unit of the gaps after which a version counts as a new run: a minute, or Bucket if that is shorter.
 func (o Options) Unit() time.Duration {
 	if o.Bucket > 0 {
 		return min(o.Bucket, time.Minute)

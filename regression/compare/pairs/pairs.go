@@ -20,22 +20,22 @@ type Pair struct {
 	query.Service
 	Base, Head Deployment
 	ChosenBy   BaseRule
-	// Earlier are pairs of deployments before base: what hosts differ by is learned from
-	// them where there are few processes.
+	// Earlier are pairs of deployments before Base, from which the differences between hosts are learned if processes
+	// are few.
 	Earlier []Pair
 }
 
-// BaseRule says why one version is the base and the other the head.
+// BaseRule is the reason why one version is the base and the other the head.
 type BaseRule string
 
 const (
 	AskedFor       BaseRule = "asked for"
 	ByProcessStart BaseRule = "process start"
 	ByFirstRow     BaseRule = "first row"
-	ByVersionOrder BaseRule = "version order" // nothing says which began first
+	ByVersionOrder BaseRule = "version order" // the start times do not give an order
 )
 
-// String says it in words.
+// String returns the rule as text.
 func (r BaseRule) String() string {
 	switch r {
 	case AskedFor:
@@ -46,7 +46,7 @@ func (r BaseRule) String() string {
 	return "chosen by " + string(r)
 }
 
-// ruleOf is the rule by which one deployment comes before the other.
+// ruleOf returns the rule that orders base before head.
 func ruleOf(base, head *Deployment) BaseRule {
 	switch {
 	case base.order.Equal(head.order):
@@ -57,19 +57,19 @@ func ruleOf(base, head *Deployment) BaseRule {
 	return ByFirstRow
 }
 
-// Skip says why a service was not compared.
+// Skip is a service that was not compared, with the reason.
 type Skip struct {
 	query.Service
 	Reason string `json:"reason"`
-	// Records are the calls that were measured of it.
+	// Records is the number of its measured calls.
 	Records int64 `json:"-"`
 }
 
-// ErrUnknownVersion means that a version asked for was never seen.
+// ErrUnknownVersion means that the warehouse contains no row of a requested version.
 var ErrUnknownVersion = errors.New("version not seen")
 
-// Choose chooses what to compare for every service of the runs. Empty base and
-// head mean the newest deployment and the one before it.
+// Choose chooses the pair to compare for every service of the runs. If base and head are empty, they are the newest
+// deployment and the one before it.
 func Choose(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 	byService := ByService(runs)
 	order := slices.SortedFunc(maps.Keys(byService), func(a, b query.Service) int { return strings.Compare(a.String(), b.String()) })
@@ -92,12 +92,12 @@ func Choose(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 	return pairs, skips, checkVersions(runs, base, head)
 }
 
-// fewLookedAt is how many pairs with too few measured calls are compared all the same, to say what
-// their methods lack. Each takes queries of its own, and anybody may invent services.
+// fewLookedAt is the maximum number of pairs with too few measured calls that are compared anyway, to report how many
+// records their methods lack. The limit bounds the number of queries, because any client can invent service names.
 const fewLookedAt = 10
 
-// leaveOutFew leaves out pairs of which no method can have as many measured calls of both versions,
-// but for those with most.
+// leaveOutFew leaves out pairs in which no method can have enough measured calls in both versions, except for the
+// fewLookedAt pairs with most.
 func leaveOutFew(pairs []Pair, records int64) (out []Pair, skips []Skip) {
 	least := func(p Pair) int64 { return min(p.Base.Measured, p.Head.Measured) }
 	var few []Pair
@@ -116,7 +116,7 @@ func leaveOutFew(pairs []Pair, records int64) (out []Pair, skips []Skip) {
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return leave[p.Service] }), skips
 }
 
-// ByService are the runs of each service.
+// ByService groups the runs by service.
 func ByService(runs []query.Run) map[query.Service][]query.Run {
 	out := map[query.Service][]query.Run{}
 	for _, r := range runs {
@@ -132,8 +132,8 @@ func measuredIn(runs []query.Run) (n int64) {
 	return n
 }
 
-// apart says why two deployments do not compare: how the spans of one were sampled is known, and
-// of the other, for the most part, it is not. So may be what it is that was measured.
+// apart returns why two deployments cannot be compared: the sampling is known for the spans of one and mostly unknown for
+// the other, so they can contain different measurements. It returns "" if they can.
 func apart(base, head *Deployment) string {
 	assumed := func(d *Deployment) bool { return 2*d.Assumed > d.Measured }
 	if assumed(base) == assumed(head) {
@@ -166,8 +166,8 @@ func checkVersions(runs []query.Run, base, head string) error {
 	return errors.Join(errs...)
 }
 
-// choosePair picks the pair among the deployments of one service, sorted by when they
-// began, or says why there is none.
+// choosePair chooses the pair among the deployments of one service, which are sorted by start, or returns the reason why
+// there is none.
 func choosePair(deployments []Deployment, base, head string) (Pair, string) {
 	if len(deployments) == 0 {
 		return Pair{}, "its version is unknown: set service.version"
@@ -178,7 +178,7 @@ func choosePair(deployments []Deployment, base, head string) (Pair, string) {
 	}
 	h, before := &deployments[i], deployments[:i]
 	if base != "" {
-		// Of several deployments the last that began before head's, or any.
+		// Of several deployments of the version, the last that began before the head; else any.
 		ofBase := func(d Deployment) bool { return d.Version == base }
 		j := newest(before, ofBase)
 		if j < 0 {
@@ -204,7 +204,7 @@ func choosePair(deployments []Deployment, base, head string) (Pair, string) {
 			continue
 		}
 		last := sooner(h.First, d.Last)
-		if b == nil || !last.Before(seen) { // of equal ones the one that began last
+		if b == nil || !last.Before(seen) { // with equal times the one that began last
 			b, seen = d, last
 		}
 	}
@@ -217,7 +217,7 @@ func choosePair(deployments []Deployment, base, head string) (Pair, string) {
 	return Pair{}, fmt.Sprintf("only version %q was seen: there is none before it to compare with", h.Version)
 }
 
-// newest is the index of the last deployment that matches, or -1.
+// newest returns the index of the last deployment that matches, or -1.
 func newest(deployments []Deployment, match func(Deployment) bool) int {
 	for i := len(deployments) - 1; i >= 0; i-- {
 		if match(deployments[i]) {
@@ -227,7 +227,7 @@ func newest(deployments []Deployment, match func(Deployment) bool) int {
 	return -1
 }
 
-// earlierOf pairs the deployments up to the base, each with the one before it.
+// earlierOf returns the deployments up to the base, each paired with the one before it.
 func earlierOf(service query.Service, deployments []Deployment, p Pair) (out []Pair) {
 	for i := len(deployments) - 1; i > 0 && len(out) < earlierPairs; i-- {
 		before, d := deployments[i-1], deployments[i]

@@ -9,48 +9,47 @@ import (
 )
 
 const (
-	// maxBuckets bounds a comparison in time: beyond it buckets get longer.
+	// maxBuckets is the maximum number of buckets of a comparison; longer comparisons have longer buckets.
 	maxBuckets = 300
-	// minOverlap is how many buckets after warm-up both versions must have run at
-	// the same time to be compared in these alone.
+	// minOverlap is the number of buckets after warm-up in which both versions must have run, so that only times with
+	// both are compared.
 	minOverlap = 3
-	// leastBefore is the least time before a deployment that is taken as its base
-	// where nothing overlaps.
+	// leastBefore is the minimum time before a deployment that is its base if the versions do not overlap.
 	leastBefore = 2 * time.Hour
-	// earlierDays are those whose same minutes are a base.
+	// earlierDays is the number of earlier days whose same minutes can be the base.
 	earlierDays = 7
-	// What is compared is over when it was not seen for so many buckets, and for a
-	// minute: rows are that long under way.
+	// A comparison is finished if nothing was seen of it for overBuckets and for overAfter, the time that rows can
+	// take to arrive.
 	overBuckets = 2
 	overAfter   = time.Minute
 	day         = 24 * time.Hour
 )
 
-// buckets are the lengths to choose from. What happens in one depends the less on
-// the one before the longer they are; shorter ones make sense of shorter runs.
+// buckets are the possible lengths. Effects of one bucket reach less into the next if buckets are longer; shorter
+// buckets allow comparisons of shorter runs.
 var buckets = []time.Duration{
 	time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day,
 }
 
 const (
-	// shortBucket is that of a deployment of minutes and hours: what slows one minute may
-	// last into the next in shorter ones.
+	// shortBucket is the bucket for deployments of minutes and hours. In shorter buckets, a disturbance of one bucket
+	// often reaches into the next.
 	shortBucket = time.Minute
-	// manyRecords are so many that one bucket a minute would take too much memory; then
-	// fewBuckets is the most.
+	// manyRecords is the number of measured calls above which buckets of a minute take too much memory. fewBuckets is
+	// then the maximum number of buckets.
 	manyRecords = 2_000_000
 	fewBuckets  = 60
 )
 
-// comparisonPlan says which rows of two deployments are compared with each other.
+// comparisonPlan selects the rows of two deployments that are compared with each other.
 type comparisonPlan struct {
 	overlap    evidence.Overlap
 	grid       query.Grid
 	base, head query.Window
 }
 
-// planFor compares what ran at the same time, if that is enough; else the head with
-// the same minutes of earlier days; else with what came before it.
+// planFor compares times at which both versions ran, if these are enough; else the head with the same minutes of earlier
+// days; else with the time before it.
 func planFor(p Pair, o Options) comparisonPlan {
 	if o.byAge {
 		return planByAge(p, o)
@@ -75,8 +74,8 @@ func planFor(p Pair, o Options) comparisonPlan {
 	return oneAfterTheOther(p, o)
 }
 
-// oneAfterTheOther takes what came before and after the change from the earlier to
-// the later version, whichever of them is the base.
+// oneAfterTheOther compares the times before and after the change from the earlier to the later version. Either of them
+// can be the base.
 func oneAfterTheOther(p Pair, o Options) comparisonPlan {
 	earlier, next := p.Base, p.Head
 	if next.First.Before(earlier.First) {
@@ -97,8 +96,8 @@ func oneAfterTheOther(p Pair, o Options) comparisonPlan {
 	return made
 }
 
-// bucketOf is the longest bucket of which a span has twelve, up to a minute, and from there
-// the shortest of which it has no more than the most.
+// bucketOf returns the longest bucket of at most shortBucket that fits twelve times into span. If span has more of them
+// than the maximum, it returns the shortest longer bucket that stays within it.
 func bucketOf(span time.Duration, p Pair, o Options) time.Duration {
 	if o.Bucket > 0 {
 		return o.Bucket
@@ -116,7 +115,7 @@ func bucketOf(span time.Duration, p Pair, o Options) time.Duration {
 	return chosen
 }
 
-// end is that of the last bucket.
+// end returns the end of the last bucket.
 func (p comparisonPlan) end() time.Time {
 	if p.grid.ByAge {
 		return p.head.To
@@ -124,7 +123,7 @@ func (p comparisonPlan) end() time.Time {
 	return later(p.head.To, p.base.To)
 }
 
-// over reports whether what is compared ended so long ago that no more of it will come.
+// over reports whether the comparison ended so long ago that no more rows will arrive.
 func (p comparisonPlan) over(end, asOf time.Time) bool {
 	return asOf.Sub(end) >= max(overBuckets*p.grid.TimeBucket, overAfter)
 }
@@ -141,7 +140,7 @@ func (p comparisonPlan) how() string {
 	return "before against after"
 }
 
-// warnings say what makes the comparison weaker.
+// warnings returns the reasons that make the comparison weaker.
 func (p comparisonPlan) warnings() []string {
 	if p.grid.TimeBucket >= shortBucket {
 		return nil

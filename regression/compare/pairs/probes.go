@@ -8,26 +8,26 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// atLeast is the share of a time that is left whatever the probes cost: the cost is
-// that of another place in the program.
+// atLeast is the minimum share of a time that remains after subtracting probes. Their cost was measured elsewhere in the
+// program and can be too high here.
 const atLeast = 0.05
 
-// knownBy is how many standard errors of the probes' cost a change must exceed to count.
+// knownBy is the number of standard errors of the probes' cost that a change must exceed to count.
 const knownBy = 2
 
-// probedMethod adds up a method over one version, without the cost of probes.
+// probedMethod sums up a method over one version, after subtracting the cost of probes.
 type probedMethod struct {
 	calls, sum, capped, logs float64
 	errors                   probecost.Errors
 }
 
-// place is where the probes below a call are alike.
+// place is a version and time bucket in which the number of probes per call is the same.
 type place struct {
 	side   evidence.Side
 	bucket int64
 }
 
-// probesBelow counts the probes of a call of each method and of all that it calls, by place.
+// probesBelow counts, by place, the probes in a call of each method including all its callees.
 func probesBelow(costs [2]probecost.Costs, cells []query.Cell, sideOf func(int) evidence.Side) map[place]map[string]probecost.Calls {
 	type at struct {
 		methods map[string]probecost.Method
@@ -64,11 +64,11 @@ func probesBelow(costs [2]probecost.Costs, cells []query.Cell, sideOf func(int) 
 	return perCall
 }
 
-// subtractProbes takes out of every method's time what the probes of its own and of the calls
-// below it cost: a change of rates, or of the number of small calls, would look like a
-// change of the method. A difference between the versions that is within what is not known of
-// the probes' costs is none: the head is moved towards the base by as much, in either
-// direction. Each statistic is moved by what it differs by itself: a rare expensive call changes
+// subtractProbes subtracts the cost of the probes in a method and its callees from the method's time. Otherwise a change
+// of sampling rates, or of the number of small calls, would look like a change of the method. A difference between the
+// versions within the uncertainty of the probes' cost does not count: the head is moved towards the base by up to that
+// uncertainty, in either direction. Each statistic is moved by its own difference, because a rare expensive call changes
+// the mean but not the cost of the other calls.
 // the mean and not what the others cost.
 func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) evidence.Side, p Pair) {
 	costs := [2]probecost.Costs{
@@ -78,7 +78,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	if !costs[evidence.Base].Known() && !costs[evidence.Head].Known() {
 		return
 	}
-	if !costs[evidence.Base].CountsWaits || !costs[evidence.Head].CountsWaits { // the other one would seem to improve
+	if !costs[evidence.Base].CountsWaits || !costs[evidence.Head].CountsWaits { // the version that counts waits would seem to improve
 		costs[evidence.Base].Wait, costs[evidence.Head].Wait = probecost.Figure{}, probecost.Figure{}
 	}
 	perCall := probesBelow(costs, cells, sideOf)
@@ -118,31 +118,30 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	}
 }
 
-// probesOf are those in the time of a cell.
+// probesOf returns the probes in the time of a cell.
 func probesOf(c *query.Cell, perCall map[string]probecost.Calls) probecost.Calls {
 	n := perCall[c.Full].Times(c.Weight)
 	n.Waits = c.Waits
 	return n
 }
 
-// move is what is taken off each call of the head: ns, ns, and of its logarithm.
+// move is subtracted from each call of the head: sum and capped in ns, log from the logarithm.
 type move struct{ sum, capped, log float64 }
 
-// unsure returns the part of the differences between the versions that the uncertain costs of
-// probes may have made.
+// unsure returns the part of the differences between the versions that can result from the uncertain cost of probes.
 func unsure(m *[2]probedMethod) move {
 	base, head := &m[evidence.Base], &m[evidence.Head]
 	if !(base.calls > 0) || !(head.calls > 0) {
 		return move{}
 	}
-	var difference probecost.Errors // of one program: what both versions have cancels
+	var difference probecost.Errors // per call: errors that both versions share cancel
 	for i := range difference {
 		difference[i] = head.errors[i]/head.calls - base.errors[i]/base.calls
 	}
 	most := knownBy * difference.SE()
 	within := func(low, value, high float64) float64 { return min(high, max(low, value)) }
 	level := head.logs / head.calls
-	share := most / math.Exp(level) // of the typical call
+	share := most / math.Exp(level) // relative to the typical call
 	return move{
 		sum:    within(-most, head.sum/head.calls-base.sum/base.calls, most),
 		capped: within(-most, head.capped/head.calls-base.capped/base.calls, most),

@@ -9,45 +9,45 @@ import (
 
 // Rule decides what the newer deployment of a pair made more expensive.
 type Rule interface {
-	// Name is that of --method.
+	// Name is the value of --method.
 	Name() string
-	// Default limits are those that nobody has chosen.
+	// Default returns the limits that apply if none are chosen.
 	Default() Limits
-	// Least are the lowest limits that can be chosen.
+	// Least returns the lowest limits that can be chosen.
 	Least() Limits
-	// Compare compares the deployments of each pair, but for those that it skips.
+	// Compare compares the deployments of each pair, except the pairs that it returns as skips.
 	Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error)
 }
 
-// Limits are what a change must be to be raised.
+// Limits are the minimum change and the minimum number of records of an alert.
 type Limits struct {
-	ThresholdPercent float64 // a change must be above it
-	MinRecords       int64   // on both sides
+	ThresholdPercent float64 // the change must exceed it
+	MinRecords       int64   // in each version
 }
 
 // EvidenceRule decides by e-values, see docs/background/statistics.md.
 type EvidenceRule struct{}
 
-// Name is "evidence".
+// Name returns "evidence".
 func (EvidenceRule) Name() string { return "evidence" }
 
-// Default are 2% and 30 calls.
+// Default returns 2% and 30 calls.
 func (EvidenceRule) Default() Limits {
 	o := evidence.Defaults()
 	return Limits{100 * o.LeastChange, int64(o.Records)}
 }
 
-// Least are those whose false alarms were counted.
+// Least returns the limits for which the rate of false alarms was measured: those of Default.
 func (r EvidenceRule) Least() Limits { return r.Default() }
 
 // ThresholdRule decides by a percentage and an interval.
 type ThresholdRule struct{}
 
-// Name is "threshold".
+// Name returns "threshold".
 func (ThresholdRule) Name() string { return "threshold" }
 
-// Default are 10% and 100 calls.
+// Default returns 10% and 100 calls.
 func (ThresholdRule) Default() Limits { return Limits{10, 100} }
 
-// Least is any change of what was measured at all.
+// Least returns 0% and 1 call.
 func (ThresholdRule) Least() Limits { return Limits{0, 1} }

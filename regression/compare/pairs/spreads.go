@@ -7,10 +7,10 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// Spreads are how much hosts, and a method between processes, are taken to differ while
-// nothing changes, as standard deviations of logarithms.
+// Spreads are the assumed differences between hosts, and of one method between processes, as standard deviations of
+// logarithms.
 type Spreads struct {
-	// Hosts is null where hosts cannot be distinguished from processes: then Processes is of both.
+	// Hosts is null if hosts cannot be distinguished from processes. Processes then includes both.
 	Hosts     *float64 `json:"hosts"`
 	Processes float64  `json:"processes"`
 	From      string   `json:"from"`
@@ -27,7 +27,7 @@ func spreadsOf(s evidence.Spreads) *Spreads {
 
 const theseProcesses = "these processes"
 
-// learnedFrom says where spreads come from in a comparison of few processes.
+// learnedFrom describes the origin of the spreads in a comparison with few processes.
 func learnedFrom(earlier, others int) string {
 	from := theseProcesses
 	switch {
@@ -42,7 +42,7 @@ func learnedFrom(earlier, others int) string {
 	return from + " and the defaults"
 }
 
-// String says it in words.
+// String returns the spreads as text.
 func (s *Spreads) String() string {
 	if s.Hosts == nil {
 		return fmt.Sprintf("processes of one version are taken to differ by %.1f%%, from %s", 100*s.Processes, s.From)

@@ -11,23 +11,19 @@ import (
 )
 
 const (
-	// knownBelow is the relative standard error below which a self time is good
-	// enough to be the base of a percentage.
+	// knownBelow is the relative standard error below which a self time can be the base of a percentage.
 	knownBelow = 0.30
-	// explainedFrom is the share of a caller's growth that raised callees must
-	// account for, so that it is theirs.
+	// explainedFrom is the share of a caller's growth that regressed callees must account for, so that they explain it.
 	explainedFrom = 0.80
 )
 
-// explanation is a raised or explained callee and how much of its caller's
-// growth it accounts for.
+// explanation is a raised or explained callee and its share of the caller's growth.
 type explanation struct {
 	callee string
 	share  float64
 }
 
-// Compare compares each method by CPU time where both versions have it of the method, else by
-// wall time.
+// Compare compares each method by CPU time if both versions have it for the method, else by wall time.
 func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error) {
 	first, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric { return metricOf(pairs[i], o) })
 	if err != nil {
@@ -67,16 +63,16 @@ func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter que
 	return out, nil, nil
 }
 
-// threshold decides line by line.
+// threshold decides each method of a comparison.
 type threshold struct {
 	options Options
 	service query.Service
 	methods []thresholdMethod
-	headOwn map[query.Metric]float64 // ns of all methods without their callees
-	grown   []*thresholdMethod       // whole time grew, by the whole interval; in no order
+	headOwn map[query.Metric]float64 // own time of all methods in ns
+	grown   []*thresholdMethod       // methods whose inclusive time grew significantly, in no order
 }
 
-// first judges what each line says by itself.
+// first judges each method by its own figures.
 func (j *threshold) first() {
 	for i := range j.methods {
 		j.line(&j.methods[i])
@@ -124,11 +120,11 @@ func (j *threshold) line(l *thresholdMethod) {
 	l.say("inclusive", whole0, whole1, wholeChange, wholeInterval)
 	_, difference := stats.Difference(self0, self1, Level)
 	if 100*wholeChange > least && wholeInterval.Low > 0 && difference.Low > 0 {
-		l.State = evidence.Regressed // unless attributeCallees finds that callees explain it
+		l.State = evidence.Regressed // attributeCallees can change it to Explained
 	}
 }
 
-// minClusters is the fewest clusters that an interval is made of.
+// minClusters is the minimum number of clusters for an interval.
 const minClusters = 3
 
 func (l *thresholdMethod) say(basis evidence.Basis, base, head stats.Estimate, change float64, iv stats.Interval) {
@@ -138,9 +134,9 @@ func (l *thresholdMethod) say(basis evidence.Basis, base, head stats.Estimate, c
 	l.Interval = &[2]float64{100 * iv.Low, 100 * iv.High}
 }
 
-// attributeCallees finds out which growth is only that of callees. It goes from the
-// cheapest whole to the most expensive, so callees come before their callers. What a
-// caller paid for a callee is of the caller's metric.
+// attributeCallees finds the methods whose growth is only that of their callees. It goes from the cheapest inclusive
+// time to the most expensive, so callees come before their callers. The cost of a callee within a caller is in the
+// caller's metric.
 func (j *threshold) attributeCallees(edges []edge) {
 	calls := map[string]map[string][2]float64{} // caller, callee -> ns per call of the caller, base and head
 	byName := map[string]*thresholdMethod{}
@@ -185,7 +181,7 @@ func (j *threshold) attributeCallees(edges []edge) {
 		case share < explainedFrom:
 			l.explained = nil
 		case l.State == evidence.NotProven || l.State == evidence.Regressed && l.Basis == "inclusive":
-			// The state is about the whole time, and so are the figures.
+			// The state describes the inclusive time, and so must the figures.
 			l.State = evidence.Explained
 			whole0, _ := wholeOf(l.base).Mean()
 			whole1, _ := wholeOf(l.head).Mean()

@@ -37,8 +37,7 @@ func (j *threshold) alerts(c *Comparison, p Pair, dayOf func() (*cost.Day, error
 	return out, nil
 }
 
-// callersOf lists, by raised method, the callers whose growth it explains,
-// through other callers too.
+// callersOf returns, for each raised method, the callers whose growth it explains, directly or through other callers.
 func callersOf(lines []thresholdMethod) map[string][]*thresholdMethod {
 	out := map[string][]*thresholdMethod{}
 	byName := map[string]*thresholdMethod{}
@@ -49,7 +48,7 @@ func callersOf(lines []thresholdMethod) map[string][]*thresholdMethod {
 		if lines[i].State != evidence.Explained {
 			continue
 		}
-		// Downwards from the caller; a cycle is walked once.
+		// Walks down from the caller and visits each method of a cycle once.
 		seen := map[string]bool{}
 		todo := []string{lines[i].FullName}
 		for len(todo) > 0 {

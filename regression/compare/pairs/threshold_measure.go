@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// thresholdMethod is a verdict with the profiles that it follows from.
+// thresholdMethod is a verdict with the profiles from which it is computed.
 type thresholdMethod struct {
 	evidence.Verdict
 	base, head *query.Profile
@@ -20,29 +20,29 @@ type thresholdMethod struct {
 	explained []explanation
 }
 
-// measured is what one pair measured in one metric.
+// measured holds the measurements of one pair in one metric.
 type measured struct {
-	metric query.Metric // empty = nothing was asked
+	metric query.Metric // empty = nothing was read
 	lines  []thresholdMethod
 	edges  []edge
 }
 
-// edge is what a caller paid for a callee in one metric.
+// edge is the cost of a callee within a caller, in one metric.
 type edge struct {
 	query.Edge
 	metric query.Metric
 }
 
-// measure measures the pairs in the metrics that metricOf wants, which is empty for none.
-// Of files those with buckets of one length are asked for together: what is asked by the hour
-// is answered sooner. BigQuery bills each question.
+// measure reads the pairs in the metrics that metricOf returns; empty means not to read the pair. Pairs with the same
+// bucket length share one query where files are read, because a query with hourly buckets is faster. BigQuery bills each
+// query.
 func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options, metricOf func(i int) query.Metric) ([]measured, error) {
 	type kind struct {
 		metric query.Metric
 		bucket time.Duration
 	}
 	out := make([]measured, len(pairs))
-	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at: the pairs
+	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at maps services to pairs
 	var kinds []kind
 	for i, p := range pairs {
 		k, bucket := kind{metric: metricOf(i)}, bucketFor(p, o)
@@ -82,7 +82,7 @@ func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 	return out, nil
 }
 
-// with are the lines with those of wall time in the place of those that lack CPU time.
+// with returns the methods of m, with those that lack CPU time replaced by those of wall.
 func (m measured) with(wall measured) []thresholdMethod {
 	byName := map[string]thresholdMethod{}
 	for _, l := range wall.lines {
@@ -98,9 +98,9 @@ func (m measured) with(wall measured) []thresholdMethod {
 	return out
 }
 
-// lackCPU are the methods that both versions timed and that have no CPU time to compare:
-// one version at least did not time it, or it is a caller's and one version timed that of a
-// callee, which is taken off the caller's own time, and the other did not.
+// lackCPU returns the methods that both versions timed but whose CPU times cannot be compared: at least one version did
+// not measure the method's CPU time, or only one version measured that of a callee, which is subtracted from the own
+// time of the caller.
 func (m measured) lackCPU() map[string]bool {
 	out, once := map[string]bool{}, map[string]bool{}
 	both := map[string]bool{}
@@ -118,7 +118,7 @@ func (m measured) lackCPU() map[string]bool {
 	return out
 }
 
-// headOwn is the own time of all methods in the head version.
+// headOwn returns the own time of all methods in the head version.
 func (m measured) headOwn() (sum float64) {
 	for i := range m.lines {
 		if h := m.lines[i].head; h != nil {
@@ -146,7 +146,7 @@ func (j *threshold) allWarmUp(p Pair) (out []string) {
 	return out
 }
 
-// afterWarmUp is how long a deployment ran without the warm-up of its oldest process.
+// afterWarmUp returns how long a deployment ran after the warm-up of its oldest process.
 func (d Deployment) afterWarmUp(o Options) time.Duration {
 	return max(0, d.Last.Sub(d.First)-max(0, d.Since.Add(o.WarmUp).Sub(d.First)))
 }
@@ -155,13 +155,13 @@ func (p Pair) side(side query.Side, d Deployment, bucket time.Duration) query.Co
 	return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Until}, TimeBucket: bucket, Whole: d.Alone}
 }
 
-// wantClusters is how many buckets in time a side should have: with fewer the
-// interval is wide for want of degrees of freedom.
+// wantClusters is the number of time buckets that each version should have. With fewer, few degrees of freedom make the
+// interval wide.
 const wantClusters = 24
 
-// bucketFor chooses the longest buckets of which both sides have enough: the longer,
-// the less what happens in one depends on the one before. Instances multiply
-// them but are not counted here: instances of one minute share their traffic.
+// bucketFor returns the longest bucket of which both versions have wantClusters, because effects of one bucket reach less
+// into the next if buckets are longer. It does not count instances as further clusters, because instances share the
+// traffic of a minute.
 func bucketFor(p Pair, o Options) time.Duration {
 	span := min(p.Base.afterWarmUp(o), p.Head.afterWarmUp(o))
 	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
