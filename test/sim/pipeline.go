@@ -35,8 +35,8 @@ func (p *pipeline) Look(d *Deployment, buckets int) []int {
 	return raised
 }
 
-// ServiceFound returns the number of deployments in which the whole service was reported, and the number of those in
-// which at least one method was reported too.
+// ServiceFound returns the number of deployments in which the whole service was reported (found), and the
+// number in which at least one method was reported in addition (methods).
 func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int)) (found, methods int) {
 	results := make([][2]bool, deployments)
 	var mutex sync.Mutex
