@@ -1,10 +1,9 @@
-// Package perday scales dollars of a stretch of time to dollars a day.
+// Package perday scales dollars of a period to dollars per day.
 //
-// Its invariant: every command prints dollars a day that one of its bases made, with the
-// basis, and the basis of a service follows from the rows of that service and the time of
-// the question only.
+// Its invariant: dollars per day always come from a Basis and are printed together with it. The basis of a service
+// depends only on the rows of that service and the time of the query.
 //
-// It knows no prices: it scales what has been priced.
+// It knows no prices: it scales amounts that are priced already.
 package perday
 
 import (
@@ -16,19 +15,18 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// DaysPerMonth makes a month of 730 hours, as clouds bill them.
+	// DaysPerMonth gives a month of 730 hours, as cloud providers bill it.
 	DaysPerMonth = 365.0 / 12
-	// onTheirWay is how long counts may take: an interval of at most a minute, and the
-	// way through the queues.
+	// onTheirWay is the maximum delay of counts: an interval of at most a minute, and the time in queues.
 	onTheirWay = 3 * time.Minute
 )
 
-// Basis is the time that dollars a day are scaled from.
+// Basis is the period that dollars per day are scaled from.
 type Basis struct{ Length time.Duration }
 
-// Observe is the basis of a service in a window: all of it that is over, hours without rows
-// too. It begins with the first row that is known of the service, and ends with the
-// last counts while the next ones are on their way: what follows is not known yet.
+// Observe returns the basis of a service in a window: the part that has passed, including hours without rows. It
+// starts with the first known row of the service, if that is later. It ends with the last counts if these are
+// recent, because the next ones have not arrived yet.
 func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 	start, end := asked.From, asked.To
 	if o.Began.After(start) {
@@ -36,7 +34,7 @@ func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 	}
 	if end.IsZero() || end.After(now) {
 		if end = now; o.Counted.After(now) && (asked.To.IsZero() || asked.To.After(now)) {
-			end = o.Counted // its clock is ahead: these hours are over
+			end = o.Counted // the clock of the service is ahead: these hours have passed
 			if !asked.To.IsZero() && end.After(asked.To) {
 				end = asked.To
 			}
@@ -50,10 +48,10 @@ func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 	return Basis{max(0, end.Sub(start))}
 }
 
-// Days is the length in days.
+// Days returns the length in days.
 func (b Basis) Days() float64 { return b.Length.Hours() / 24 }
 
-// Of scales dollars of the basis to a day; false where it has no length.
+// Of scales dollars of the basis to a day. It returns false if the basis has no length.
 func (b Basis) Of(usd float64) (perDay float64, ok bool) {
 	if b.Length <= 0 {
 		return 0, false
@@ -61,10 +59,10 @@ func (b Basis) Of(usd float64) (perDay float64, ok bool) {
 	return usd / b.Days(), true
 }
 
-// String is `window of 3 h 20 min observed`.
+// String returns a text like `window of 3 h 20 min observed`.
 func (b Basis) String() string { return "window of " + b.Text() + " observed" }
 
-// Text is the length for people: two units, as in `3 h 20 min`.
+// Text returns the length in at most two units, like `3 h 20 min`.
 func (b Basis) Text() string {
 	units := []struct {
 		name   string

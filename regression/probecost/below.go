@@ -2,25 +2,25 @@ package probecost
 
 import "math"
 
-// rounds bounds how often what is known of callees is passed on to callers: a path of calls
-// takes as many as it is long, calls in a circle as many as it takes to converge.
+// rounds is the maximum number of passes that propagate probes from callees to callers. A chain of calls needs as
+// many passes as it has levels; recursive calls need passes until the values converge.
 const rounds = 200
 
-// Edge is what one method called of another: calls, probes of these, and their time with all that
-// they call, 0 where none was timed.
+// Edge contains the calls from one method to another, the probes of these calls, and their inclusive time,
+// 0 if none was timed.
 type Edge struct {
 	Caller, Callee string
 	Calls, Time    float64
 	Probes         Calls
 }
 
-// Method is all calls of a method, and their time with all that they call, 0 where none was timed.
+// Method contains the number of all calls of a method and their inclusive time, 0 if none was timed.
 type Method struct{ Calls, Time float64 }
 
-// Below returns the probes in all calls below each method. Those of a callee of several callers
-// are shared out by the time that each paid for it: of calls in a circle the outer ones hold what the
-// inner ones do, so calls would share out too much. Where no call of the callee was timed, calls have to
-// do. No method pays more for its callees than its own time, nor for probes.
+// Below returns the probes in all calls below each method. The probes below a callee with several callers are
+// divided by the callers' shares of its time: in recursion outer calls contain the inner ones, so shares of calls
+// would count these repeatedly. Shares of calls are used only if no call of the callee was timed. The callees of a
+// method never take more than its own inclusive time, nor do its probes.
 func (c Costs) Below(edges []Edge, methods map[string]Method) map[string]Calls {
 	g := graphOf(edges, methods)
 	for range rounds {
@@ -35,15 +35,15 @@ func (c Costs) Below(edges []Edge, methods map[string]Method) map[string]Calls {
 	return below
 }
 
-// node is a method: the probes of the calls it makes, and what it holds of its callees.
+// node is a method: own are the probes of the calls that it makes, below adds those further down.
 type node struct {
 	time       float64
 	own, below Calls
-	again      float64 // of its time that is in calls by itself
+	again      float64 // share of its time in calls of itself
 	callees    []part
 }
 
-// part is a share of what is below another node.
+// part is the share of a callee's probes that belongs to one caller.
 type part struct {
 	node  int
 	share float64
@@ -82,7 +82,7 @@ func graphOf(edges []Edge, methods map[string]Method) *graph {
 		share := 0.0
 		if callee := methods[e.Callee]; callee.Time > 0 {
 			share = e.Time / callee.Time
-			if n.time > 0 && paid[e.Caller] > n.time { // as noise has it
+			if n.time > 0 && paid[e.Caller] > n.time { // possible by noise
 				share *= n.time / paid[e.Caller]
 			}
 		} else if callee.Calls > 0 {
@@ -99,7 +99,7 @@ func graphOf(edges []Edge, methods map[string]Method) *graph {
 	return g
 }
 
-// passOn makes what is below each node from what is below its callees, and reports whether any changed.
+// passOn recomputes below of each node from its callees, and reports whether any changed.
 func (g *graph) passOn(c Costs) (changed bool) {
 	for i := range g.nodes {
 		n := &g.nodes[i]

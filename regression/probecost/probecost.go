@@ -1,10 +1,9 @@
-// Package probecost takes what probes cost out of what they measured, with its
-// uncertainty, and reconciles the costs of methods with the CPU time of their processes.
-// Rows keep what was measured; every command that compares or adds up costs uses this
-// package, after the query.
+// Package probecost subtracts the cost of probes from measured times, with its uncertainty, and reconciles the
+// costs of methods with the CPU time of their processes. Stored rows keep the measured values. Every command that
+// compares or sums costs uses this package, after the query.
 //
-// Its invariant: a correction is linear in calls, so that corrected self costs add up as
-// measured ones do. It never reads rows itself, other than the SDK's own counters.
+// Its invariant: a correction is linear in calls, so that corrected self costs add up as measured ones do. It
+// never reads rows itself, other than the SDK's own counters.
 package probecost
 
 import (
@@ -15,47 +14,46 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Figure is a cost in ns and its standard error. The error is that of another place in the
-// program, not of chance, and is the same for all calls.
+// Figure is a cost in ns and its standard error. The error covers differences between places in the program. It
+// is not random, and is the same for all calls.
 type Figure struct{ Mean, SE float64 }
 
-// Costs are what the probes of one version of a service cost, in ns a call.
+// Costs are the costs of the probes of one version of a service, in ns per call.
 type Costs struct {
-	// Inside is the part of the probe that is in the measured time of its call.
+	// Inside is the part of the probe that the measured time of its own call includes.
 	Inside Figure
-	// CPU and Wall are the whole probe of a call that was timed, with its CPU or by the wall
-	// alone: its caller is charged with it. Counted is that of a call that was not timed.
+	// CPU is the whole probe of a call timed with its CPU, Wall that of a call timed by wall time only, and
+	// Counted that of a call that was not timed. The caller's measured time includes them.
 	CPU, Wall, Counted Figure
-	// Wait is what a measured call pays each time it gives up the processor: it keeps its thread,
-	// so the runtime takes the processor to another one and back, by system calls.
+	// Wait is the cost for a measured call each time it blocks. The call keeps its thread, so the runtime moves
+	// the processor to another thread and back, with system calls.
 	Wait Figure
-	// CountsWaits: the SDK says how often calls waited.
+	// CountsWaits is set if the SDK reports how often calls waited.
 	CountsWaits bool
 }
 
-// Known reports whether the SDK said anything of its probes.
+// Known reports whether the SDK reported the cost of its probes.
 func (c Costs) Known() bool { return c.CPU.Mean > 0 || c.Wall.Mean > 0 }
 
 const (
-	// oldInside is the part of the calibrated cost that SDKs before probe.inside_ns left in the
-	// measured time, and its standard error; oldReal is what a probe costs amid other work, in
-	// calibrated costs.
+	// These apply to SDKs that do not report probe.inside_ns. oldInside is the part of the calibrated cost that is
+	// in the measured time; its standard error is as large. oldReal is the cost of a probe amid other work, and
+	// oldRealError its standard error, both relative to the calibrated cost.
 	oldInside, oldReal, oldRealError = 0.25, 1.3, 0.3
 	// loopError is the relative standard error of a cost that was calibrated in a loop.
 	loopError = 0.3
-	// wholeError is the most that the relative standard error of a whole probe measured in
-	// place can be: the mean of so many is known well, and what probes of one method cost
-	// differs from it by where they are.
+	// wholeError is the upper bound of the relative standard error of a whole probe that was measured in place.
+	// The mean of many probes is precise, but the probes of one method differ from it by their place.
 	wholeError = 0.5
-	// insideError is the relative standard error of the part inside: the empty call that shows
-	// it follows another with warm caches, and calls that are rarely timed find cold ones.
+	// insideError is the relative standard error of the part inside. It is measured by an empty call that follows
+	// another one with warm caches, while calls that are rarely timed find cold ones.
 	insideError = 1
-	// waitError is that of a wait: the SDK measures short sleeps. Waits of programs were found to
-	// cost 0.65 to 2 times as much, rarely 3 (docs/adr/0031-probe-cost.md).
+	// waitError is the relative standard error of a wait. The SDK measures short sleeps; waits of real programs
+	// cost 0.65 to 2 times as much, rarely 3 times (docs/adr/0031-probe-cost.md).
 	waitError = 0.8
 )
 
-// costsOf reads the SDK's counters. Zero costs mean that it has no such counters.
+// costsOf returns the costs from the SDK's counters, zero if there are none.
 func costsOf(stats map[string]float64) Costs {
 	cpu, wall := stats["probe.cpu.cost_ns"], stats["probe.wall.cost_ns"]
 	inside, known := stats["probe.inside_ns"]
@@ -85,10 +83,10 @@ func costsOf(stats map[string]float64) Costs {
 	}
 }
 
-// median of the figures, each part by itself: processes that were stopped or began with
-// cold caches do not count more than others.
+// median returns the median of each figure separately. So processes that were paused or started with cold caches
+// have no extra weight.
 func median(all []Costs) Costs {
-	// Processes measure a wait once they have waited.
+	// Processes report the cost of a wait only after a call has waited.
 	middle := func(ofWaits bool, part func(Costs) float64) float64 {
 		values := make([]float64, 0, len(all))
 		for _, c := range all {
@@ -120,7 +118,7 @@ func median(all []Costs) Costs {
 	}
 }
 
-// Table has the costs by service and version.
+// Table contains the costs by service and version.
 type Table struct {
 	versions map[version]Costs
 	services map[query.Service]Costs
@@ -131,7 +129,7 @@ type version struct {
 	version string
 }
 
-// Read takes the medians over the processes with a process row in the window.
+// Read returns the medians over all processes with a process row in the window.
 func Read(ctx context.Context, w *query.Warehouse, window query.Window, f query.Filter) (Table, error) {
 	processes, err := w.ProcessStats(ctx, window, f)
 	if err != nil {
@@ -140,7 +138,7 @@ func Read(ctx context.Context, w *query.Warehouse, window query.Window, f query.
 	return TableOf(processes), nil
 }
 
-// TableOf makes the table of the SDK's counters of processes.
+// TableOf returns the costs for the SDK counters of processes.
 func TableOf(processes []query.ProcessStats) Table {
 	t := Table{versions: map[version]Costs{}, services: map[query.Service]Costs{}}
 	ofVersions, ofServices := map[version][]Costs{}, map[query.Service][]Costs{}
@@ -158,7 +156,7 @@ func TableOf(processes []query.ProcessStats) Table {
 	return t
 }
 
-// Of returns the costs of a version; what its processes do not say, of the service.
+// Of returns the costs of a version. Costs that its processes did not report are those of the whole service.
 func (t Table) Of(s query.Service, v string) Costs {
 	c := t.versions[version{s, v}]
 	if !c.Known() {
@@ -170,37 +168,37 @@ func (t Table) Of(s query.Service, v string) Costs {
 	return c
 }
 
-// Calls are numbers of calls whose probes are in a time: of measured calls whose clocks are in
-// it (own, less those of callees that were taken off), and of calls below that were timed
-// with CPU, timed by the wall and counted only. Waits are how often the measured calls gave up the
+// Calls are the numbers of calls whose probes are included in a measured time. Own counts the measured calls
+// themselves, less those of callees that were subtracted. CPU, Wall and Counted count the calls below: timed with
+// CPU, timed by wall time, and not timed. Waits is how often the measured calls blocked, including their callees.
 // processor, with what they call.
 type Calls struct{ Own, CPU, Wall, Counted, Waits float64 }
 
-// Add adds up calls.
+// Add returns the sum of c and o.
 func (c Calls) Add(o Calls) Calls {
 	return Calls{c.Own + o.Own, c.CPU + o.CPU, c.Wall + o.Wall, c.Counted + o.Counted, c.Waits + o.Waits}
 }
 
-// Times multiplies calls.
+// Times returns c multiplied by x.
 func (c Calls) Times(x float64) Calls {
 	return Calls{c.Own * x, c.CPU * x, c.Wall * x, c.Counted * x, c.Waits * x}
 }
 
-// Of returns what the probes of these calls cost, in ns.
+// Of returns the cost of the probes of n, in ns.
 func (c Costs) Of(n Calls) float64 {
 	return n.Own*c.Inside.Mean + n.CPU*c.CPU.Mean + n.Wall*c.Wall.Mean + n.Counted*c.Counted.Mean + n.Waits*c.Wait.Mean
 }
 
-// Errors returns the standard errors of that by what they come from. Errors of the same part
-// add up; parts are independent.
+// Errors returns the standard errors of Of(n), by part of the probe. Errors of the same part are fully correlated
+// and add up; different parts are independent.
 func (c Costs) Errors(n Calls) Errors {
 	return Errors{n.Own * c.Inside.SE, n.CPU * c.CPU.SE, n.Wall * c.Wall.SE, n.Counted * c.Counted.SE, n.Waits * c.Wait.SE}
 }
 
-// Errors are standard errors in ns by the part of the probe that they come from.
+// Errors are standard errors in ns, by part of the probe.
 type Errors [5]float64
 
-// Add adds errors of the same parts.
+// Add returns the sum, part by part.
 func (e Errors) Add(o Errors) Errors {
 	for i := range e {
 		e[i] += o[i]
@@ -208,10 +206,10 @@ func (e Errors) Add(o Errors) Errors {
 	return e
 }
 
-// Variance of their sum.
+// Variance returns the variance of the sum of all parts.
 func (e Errors) Variance() float64 { return e.With(e) }
 
-// With returns the covariance with other errors.
+// With returns the covariance with o.
 func (e Errors) With(o Errors) (sum float64) {
 	for i := range e {
 		sum += e[i] * o[i]
@@ -219,5 +217,5 @@ func (e Errors) With(o Errors) (sum float64) {
 	return sum
 }
 
-// SE returns the standard error of their sum.
+// SE returns the standard error of the sum of all parts.
 func (e Errors) SE() float64 { return math.Sqrt(e.Variance()) }

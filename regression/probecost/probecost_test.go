@@ -14,7 +14,7 @@ func near(t *testing.T, what string, found, want float64) {
 	}
 }
 
-// A version without counters has the costs of its service, and old counters give less certain ones.
+// A version without counters uses the costs of its service. Counters of old SDKs give larger errors.
 func TestCostsOfVersions(t *testing.T) {
 	s := query.Service{Name: "shop"}
 	table := TableOf([]query.ProcessStats{
@@ -30,7 +30,7 @@ func TestCostsOfVersions(t *testing.T) {
 	near(t, "a probe of an old SDK", old.CPU.Mean, 1300)
 	near(t, "inside", now.Inside.Mean, 30)
 	near(t, "10 calls, 2 timed below, 100 counted", now.Of(Calls{Own: 10, CPU: 2, Counted: 100}), 300+3000+800)
-	near(t, "errors", now.Errors(Calls{Own: 10, CPU: 2}).SE(), math.Hypot(300, 400)) // the part inside is known to its own size
+	near(t, "errors", now.Errors(Calls{Own: 10, CPU: 2}).SE(), math.Hypot(300, 400)) // the relative standard error of the part inside is 1
 	near(t, "the error of 10 counted calls, of a loop", now.Errors(Calls{Counted: 10}).SE(), 24)
 	near(t, "measured in place", table.Of(s, "4").Errors(Calls{Counted: 10}).SE(), 250)
 	near(t, "3 waits, of the processes that waited", now.Of(Calls{Waits: 3}), 48_000)
@@ -41,7 +41,7 @@ func TestCostsOfVersions(t *testing.T) {
 	}
 }
 
-// Probes are followed down and shared out: by calls where no time is known, and by time where it is.
+// Probes are propagated to callers: by shares of calls if no time is known, else by shares of time.
 func TestProbesBelow(t *testing.T) {
 	costs := Costs{CPU: Figure{Mean: 1}, Counted: Figure{Mean: 0.01}}
 	below := costs.Below([]Edge{
@@ -62,12 +62,12 @@ func TestProbesBelow(t *testing.T) {
 	near(t, "below the other one", below["cheap"].CPU, 99+10)
 }
 
-// One call enters a recursion of two methods, 17 levels deep. Whatever is nested in what, no method has
-// more in probes than in time, and a circle has that share of them that its own times have.
+// One call enters a recursion of two methods, 17 levels deep. For each method the share of probes in its inclusive
+// time has to equal the share of probes in a single call.
 func TestProbesInACircle(t *testing.T) {
 	const n, own, probe, levels = 100_000, 100.0, 30.0, 17
 	costs := Costs{Counted: Figure{Mean: probe}}
-	whole := n * (own + probe) // of all calls of one method: each of levels holds that of all below
+	whole := n * (own + probe) // self time of all calls of one method; each level includes all levels below
 	inclusive := whole * 2 * levels / 2
 	below := costs.Below([]Edge{
 		{Caller: "main", Callee: "walk", Calls: 1, Time: 2 * whole, Probes: Calls{Counted: 1}},
@@ -89,8 +89,7 @@ func TestProbesInACircle(t *testing.T) {
 	}
 }
 
-// The sum comes down to the limit, the least certain estimates give most of it, and
-// nothing that cost something costs less than nothing.
+// The sum decreases to the limit, the least certain estimates change most, and no positive estimate becomes negative.
 func TestReconcile(t *testing.T) {
 	all := []Estimate{
 		{Value: 100, Variance: 1},
@@ -115,7 +114,7 @@ func TestReconcile(t *testing.T) {
 	unknown := []Estimate{{Value: 30}, {Value: 10}}
 	Reconcile(unknown, 20)
 	near(t, "where no uncertainty is known, all shrink alike", unknown[0].Value, 15)
-	// An error that all share moves them by their parts in it.
+	// An error that all estimates share moves each by its part of it.
 	shared := []Estimate{{Value: 3000, Errors: Errors{200}}, {Value: 100, Errors: Errors{2}}}
 	Reconcile(shared, 2000)
 	near(t, "shared error", shared[1].Value, 100-1100.0*2/202)

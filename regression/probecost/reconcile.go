@@ -2,20 +2,20 @@ package probecost
 
 import "math"
 
-// Estimate is the self cost of one method in ns: what chance may have made of it (the
-// variance of sampling) and what is not known of probes.
+// Estimate is the self cost of one method in ns. Variance is the sampling variance, Errors the uncertainty of
+// the cost of probes.
 type Estimate struct {
 	Value    float64
 	Variance float64
 	Errors   Errors
 }
 
-// Reconcile makes estimates add up to at most a limit: methods cannot cost more than the
-// CPU time of their processes. It moves each by its part in the uncertainty of the sum, as
-// least squares under a condition do, but none of those above zero below it. It reports
-// whether it changed any. Where no uncertainty is known, all shrink alike.
+// Reconcile reduces estimates so that their sum is at most limit: methods cannot cost more than the CPU time of
+// their processes. Each moves in proportion to its part of the uncertainty of the sum, as in constrained least
+// squares, but no positive estimate becomes negative. If no uncertainty is known, all shrink by the same factor.
+// Reconcile reports whether it changed any estimate.
 func Reconcile(all []Estimate, limit float64) bool {
-	fixed := make([]bool, len(all)) // at zero
+	fixed := make([]bool, len(all)) // set to zero
 	changed := false
 	for range all {
 		var sum float64
@@ -52,7 +52,7 @@ func Reconcile(all []Estimate, limit float64) bool {
 			switch {
 			case !again:
 				all[i].Value, changed = moved, true
-			case moved < 0 && all[i].Value >= 0: // the others take the rest in the next round
+			case moved < 0 && all[i].Value >= 0: // the others absorb the excess in the next round
 				all[i].Value, fixed[i], changed = 0, true, true
 			}
 		}
@@ -63,8 +63,8 @@ func Reconcile(all []Estimate, limit float64) bool {
 	return changed
 }
 
-// sharesOf are the parts that those that are not fixed have in the uncertainty of the sum, and their sum.
-// Where no uncertainty is known they are what each costs; their sum is 0 where nothing costs anything.
+// sharesOf returns the part of each estimate that is not fixed in the uncertainty of the sum, and the total of the
+// parts. If no uncertainty is known the parts are the positive values; the total is 0 if there are none.
 func sharesOf(all []Estimate, fixed []bool, errors Errors) (shares []float64, total float64) {
 	shares = make([]float64, len(all))
 	values := 0.0

@@ -1,7 +1,7 @@
-// Package sqlanswer turns what an engine answers to a statement of the user's own into cells, JSON and Parquet.
+// Package sqlanswer converts the result of a user's SQL statement into cells, JSON and Parquet.
 //
-// Its invariant: DuckDB and BigQuery answers of the same values look the same, and no value loses digits
-// that the format can hold.
+// Its invariant: equal values look the same from DuckDB and BigQuery, and no value loses digits that the format
+// can hold.
 //
-// It runs no statement: package query does.
+// It runs no statements: package query does.
 package sqlanswer

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Document returns the answer as a table, or, as text, the plan that it shows.
+// Document returns the result as a table. In text format the result of EXPLAIN is printed as plain lines.
 func Document(t *query.Table, zone *time.Location, format output.Format) *output.Document {
 	d := &output.Document{}
 	if lines := planOf(t); lines != nil && format == output.Text {
@@ -34,7 +34,7 @@ func Document(t *query.Table, zone *time.Location, format output.Format) *output
 	return d
 }
 
-// distinct gives columns of the same name different ones: JSON objects need it.
+// distinct makes column names unique by a suffix, because JSON objects need unique keys.
 func distinct(names []string) []string {
 	used := map[string]bool{}
 	out := make([]string, len(names))
@@ -48,7 +48,7 @@ func distinct(names []string) []string {
 	return out
 }
 
-// planOf is the lines of what the engine says to EXPLAIN: a picture in one cell.
+// planOf returns the lines of the plan in a result of EXPLAIN, or nil for other results.
 func planOf(t *query.Table) (lines []string) {
 	if !slices.Equal(t.Columns, []string{"explain_key", "explain_value"}) {
 		return nil

@@ -14,16 +14,16 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// ParquetFile is rows of BigQuery, of a shape that the query decides. The type of a row is made
-// at run time, one field per column, because a struct keeps their order.
+// ParquetFile writes rows of BigQuery, with the columns of the query. The type of a row is a struct that is built at
+// run time with a field per column, because structs keep the order of their fields.
 type ParquetFile struct {
-	Rows int64 // written
+	Rows int64 // number of rows written
 
 	writer *pq.GenericWriter[any]
 	row    reflect.Value
 }
 
-// RowsPerGroup are held in memory. It is what other writers take.
+// RowsPerGroup is the number of rows in a row group, which is held in memory. Other writers use the same number.
 const RowsPerGroup = 122_880
 
 var fieldTypes = map[string]reflect.Type{
@@ -36,7 +36,7 @@ var fieldTypes = map[string]reflect.Type{
 func (p *ParquetFile) Begin(w io.Writer, columns []query.UserColumn) error {
 	names := make([]string, len(columns))
 	for i, c := range columns {
-		// A comma or a quote would end the name in the tag, a dash would leave the column out.
+		// A comma or a quote would end the name in the struct tag, and the name "-" would omit the column.
 		names[i] = strings.NewReplacer(",", ";", `"`, "'", "\\", "/", "\n", " ").Replace(c.Name)
 		if names[i] == "-" {
 			names[i] = "_"
@@ -46,7 +46,7 @@ func (p *ParquetFile) Begin(w io.Writer, columns []query.UserColumn) error {
 	for i, name := range distinct(names) {
 		kind, logical := fieldTypes[columns[i].Type], ""
 		switch {
-		case kind == nil: // times, lists and structs as text
+		case kind == nil: // times, lists and structs are written as text
 			kind = reflect.TypeFor[*string]()
 		case columns[i].Type == "DATE":
 			logical = ",date"
@@ -82,10 +82,10 @@ func (p *ParquetFile) AddRow(values []any) error {
 	return err
 }
 
-// Close writes what is left.
+// Close flushes the remaining rows and writes the footer.
 func (p *ParquetFile) Close() error { return p.writer.Close() }
 
-// fitting turns what an engine returned into a value of a field.
+// fitting converts a value of the engine to the type t of a field.
 func fitting(v any, t reflect.Type) (reflect.Value, error) {
 	value := reflect.ValueOf(v)
 	switch t.Kind() {

@@ -16,8 +16,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// cell is a value of an answer. Spreadsheets and text tools take no scientific notation, so
-// CSV has none.
+// cell returns a value as a table cell. CSV has no scientific notation, because spreadsheets and text tools do not
+// accept it.
 func cell(v any, zone *time.Location, format output.Format) output.Cell {
 	notation := byte('g')
 	if format == output.CSV {
@@ -61,7 +61,7 @@ func jsonText(v any, zone *time.Location) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-// mapText is `{a=1, 'b c'=2}`, as the engine prints it.
+// mapText returns a map like `{a=1, 'b c'=2}`, as the engine prints it.
 func mapText(m query.Map, zone *time.Location) string {
 	pairs := make([]string, len(m.Keys))
 	for i := range pairs {
@@ -86,7 +86,7 @@ func partText(v any, zone *time.Location) string {
 	return fmt.Sprint(jsonValue(v, zone))
 }
 
-// quotedPart quotes a text that would otherwise blend with what is around it.
+// quotedPart quotes a text that is ambiguous without quotes.
 func quotedPart(s string) string {
 	if s != "" && s == strings.TrimSpace(s) && !strings.EqualFold(s, "null") && !strings.ContainsAny(s, `'"=,:()[]{}`) {
 		return s
@@ -94,7 +94,7 @@ func quotedPart(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }
 
-// jsonValue turns what the engine returns into what JSON can hold.
+// jsonValue converts a value of the engine to one that JSON can represent.
 func jsonValue(v any, zone *time.Location) any {
 	switch v := v.(type) {
 	case []byte:
@@ -136,7 +136,7 @@ func jsonValue(v any, zone *time.Location) any {
 	}
 }
 
-// finite passes a number that JSON has.
+// finite returns x, or its text if JSON cannot represent it (NaN, infinity).
 func finite(x float64) any {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return strconv.FormatFloat(x, 'g', -1, 64)
