@@ -36,7 +36,7 @@ func (p *pipeline) Look(d *Deployment, buckets int) []int {
 }
 
 // ServiceFound returns the number of deployments in which the whole service was reported (found), and the
-// number in which at least one method was reported in addition (methods).
+// number in which at least one method was reported (methods). The two are counted independently.
 func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int)) (found, methods int) {
 	results := make([][2]bool, deployments)
 	var mutex sync.Mutex
