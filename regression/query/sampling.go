@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Sampling is how the calls of one method of one version were sampled.
+// Sampling contains the sampling of the calls of one method in one version.
 type Sampling struct {
 	MethodName
 	Full        string    `json:"-"` // class.method
@@ -20,25 +20,25 @@ type Sampling struct {
 	Calls       float64   `json:"calls"`
 	Measured    int64     `json:"measured"`
 	CPUMeasured int64     `json:"cpu_measured"`
-	Tail        int64     `json:"tail"` // of the measured ones, kept for being long
-	// P is the probability in force after all stages that a call was measured, over
-	// all raw rows; CPUP that its CPU was. Zero where no raw row says it.
+	Tail        int64     `json:"tail"` // part of Measured, in the tail sample
+	// P is the effective probability, after all stages, that a call was measured, over all raw rows.
+	// CPUP is the probability that its CPU was measured. Both are zero if no raw row contains them.
 	P        float64 `json:"p"`
 	LowestP  float64 `json:"lowest_p"`
 	HighestP float64 `json:"highest_p"`
 	CPUP     float64 `json:"cpu_p"`
-	// ConfiguredRate is the highest that the sampler was configured to.
+	// ConfiguredRate is the highest configured rate of the sampler.
 	ConfiguredRate float64 `json:"configured_rate"`
-	// Bases are what the probabilities rest on, see weight_basis.
+	// Bases are the sources of the probabilities, see weight_basis.
 	Bases []string `json:"weight_basis"`
 	Tier  string   `json:"tier,omitempty"`
 }
 
-// bases are those that the statement has a column for, in its order.
+// bases are the sources with a column in the statement, in its order.
 var bases = [...]string{methodspan.BasisAssumed, methodspan.BasisConfigured, methodspan.BasisEstimated, methodspan.BasisExact,
 	methodspan.BasisInherited, methodspan.BasisLegacy, methodspan.BasisServed, methodspan.BasisThreshold}
 
-// Sampling lists it for every method and version.
+// Sampling returns the sampling of every method and version.
 func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sampling, error) {
 	var out []Sampling
 	err := w.each(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
@@ -68,15 +68,15 @@ func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sa
 	return out, err
 }
 
-// AssumedCalls are calls of one method of one version that spans stand for of which nothing says
-// how they were sampled: there are at least that many.
+// AssumedCalls is a lower bound of the calls of one method in one version that spans of unknown sampling
+// stand for.
 type AssumedCalls struct {
 	MethodName
 	Version string
 	Calls   float64
 }
 
-// Assumed lists them for every method and version that has some.
+// Assumed returns the methods and versions with such calls.
 func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]AssumedCalls, error) {
 	var out []AssumedCalls
 	err := w.each(ctx, "assumed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
@@ -88,8 +88,8 @@ func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]Ass
 	return out, err
 }
 
-// Merged lists the services several processes of which may be taken for one: their spans do not
-// say which process sent them.
+// Merged returns the services whose processes may be merged into one, because their spans do not name the
+// process that sent them.
 func (w *Warehouse) Merged(ctx context.Context, window Window, f Filter) ([]Service, error) {
 	var out []Service
 	err := w.each(ctx, "merged", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {

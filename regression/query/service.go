@@ -16,7 +16,7 @@ type Service struct {
 	Environment string `json:"environment"`
 }
 
-// String is `namespace/service (environment)`, for people.
+// String returns `namespace/service (environment)`, for messages.
 func (s Service) String() string {
 	name := s.Name
 	if name == "" {
@@ -31,7 +31,7 @@ func (s Service) String() string {
 	return name
 }
 
-// orZero scans a column that may be NULL; unknown becomes the zero value.
+// orZero scans a column that can be NULL; NULL becomes the zero value.
 type orZero[T any] struct{ into *T }
 
 func (o orZero[T]) Scan(v any) error {
@@ -43,29 +43,29 @@ func (o orZero[T]) Scan(v any) error {
 
 func into[T any](v *T) sql.Scanner { return orZero[T]{v} }
 
-// Run is a stretch of time in which a version was seen all the time.
+// Run is a period in which a version was active without a gap.
 type Run struct {
 	Service
 	Version          string // empty = unknown
 	Revision         string
-	First, Last      time.Time // of the first row's start and the last row's end
+	First, Last      time.Time // start of the first row, end of the last row
 	Until            time.Time // the end of the last unit with a row
-	OldestProcess    time.Time // of those seen in it; zero = unknown
-	UnknownProcesses bool      // some rows do not say when their process started
+	OldestProcess    time.Time // start of the oldest process seen in it; zero = unknown
+	UnknownProcesses bool      // some rows lack the start of their process
 	Measured         int64     // records
-	CPUMeasured      int64     // of these with CPU
-	Assumed          int64     // of these with a probability that is not known
-	ListPrice        bool      // some price is of a public list
+	CPUMeasured      int64     // part of Measured with CPU time
+	Assumed          int64     // part of Measured with an unknown sampling probability
+	ListPrice        bool      // some prices are public list prices
 	Unit             time.Duration
 }
 
-// Runs lists the runs of all versions, by time. A version that was not seen for more
-// than two minutes runs again.
+// Runs returns the runs of all versions, by time. A version that was inactive for more than two minutes
+// starts a new run.
 func (w *Warehouse) Runs(ctx context.Context, window Window, f Filter) ([]Run, error) {
 	return w.RunsBy(ctx, time.Minute, window, f)
 }
 
-// RunsBy takes another unit of time than the minute: where everything happens within
+// RunsBy returns runs by a unit of time other than the minute. Where everything happens within
 // minutes, a deployment ends in seconds.
 func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Window, f Filter) ([]Run, error) {
 	var runs []Run
@@ -109,7 +109,7 @@ func filterArgs(window Window, f Filter) map[string]any {
 	return args
 }
 
-// nanos is the window as numbers; open sides are as far away as can be.
+// nanos returns the window in ns; an open side is the most distant possible time.
 func (w Window) nanos() (from, to int64) {
 	from, to = 0, 1<<63-1
 	if !w.From.IsZero() {
@@ -121,13 +121,13 @@ func (w Window) nanos() (from, to int64) {
 	return from, to
 }
 
-// The first and the last moment that a row can have: it holds nanoseconds since 1970.
+// The earliest and the latest time of a row, which contains nanoseconds since 1970.
 var (
 	earliest = time.Unix(0, math.MinInt64)
 	latest   = time.Unix(0, math.MaxInt64)
 )
 
-// within is the moment nearest to t that a row can have. Flags may name any.
+// within returns the time nearest to t that a row can have. Flags can contain any time.
 func within(t time.Time) time.Time {
 	switch {
 	case t.Before(earliest):
@@ -142,8 +142,7 @@ func nanos(t time.Time) int64 { return within(t).UnixNano() }
 
 func dateOf(t time.Time) string { return within(t).UTC().Format(time.DateOnly) }
 
-// dates are the first and the last UTC date that the window touches; open sides are
-// empty.
+// dates returns the first and the last UTC date that the window touches; an open side is "".
 func (w Window) dates() (first, last string) {
 	if !w.From.IsZero() {
 		first = dateOf(w.From)
@@ -154,7 +153,7 @@ func (w Window) dates() (first, last string) {
 	return first, last
 }
 
-// FullName is that of a method, with its signature.
+// FullName returns the full name of a method, with its signature.
 func FullName(class, method, signature string) string {
 	return methodspan.Function{Class: class, Method: method}.Full() + signature
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Root is one of the warehouses that a Warehouse reads.
+// Root is one of the directories or buckets of a Warehouse.
 type Root struct {
 	Address    string
 	Generation int64
-	Files      []parquet.File // that may hold rows of the dates of the window
-	Collectors int            // whose rows are in it
+	Files      []parquet.File // that can contain rows on the dates of the window
+	Collectors int            // number of collectors with rows in it
 
 	inBucket bool
 }
 
-// Rows is how many rows the files hold.
+// Rows returns the number of rows in the files.
 func (r *Root) Rows() (n int64) {
 	for i := range r.Files {
 		n += r.Files[i].Rows
@@ -41,8 +41,8 @@ func rootOf(address string, s *table.Snapshot, files []parquet.File, inBucket bo
 }
 
 // OpenAll opens warehouses of several collectors as one, as Open does with the prefixes of
-// a bucket. Each is a directory or a bucket; one that is given twice is read once. One
-// without rows in the window adds none, and it fails with ErrNoData if none has any.
+// a bucket. Each root is a directory or a bucket; a repeated root is read once. A root without rows
+// in the window is ignored. OpenAll fails with ErrNoData if no root has any.
 func OpenAll(ctx context.Context, roots []string, window Window, options ...Option) (*Warehouse, error) {
 	if len(roots) == 1 {
 		return Open(ctx, roots[0], window, options...)
@@ -119,7 +119,7 @@ func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
 	return nil
 }
 
-// snapshotOf is the newest commit of a warehouse, with files that are on the local disk.
+// snapshotOf returns the newest commit of a warehouse, with its files on the local disk.
 func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*table.Snapshot, error) {
 	if strings.HasPrefix(address, bigqueryScheme) {
 		return nil, errors.New("several warehouses must be directories or buckets: ask BigQuery alone")
@@ -153,7 +153,7 @@ func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*table.Snap
 	return s, err
 }
 
-// sameRoot reports whether two addresses are of one warehouse.
+// sameRoot reports whether two addresses belong to the same warehouse.
 func sameRoot(a, b string) bool {
 	if IsBucket(a) || IsBucket(b) {
 		return strings.TrimRight(withoutOptions(a), "/") == strings.TrimRight(withoutOptions(b), "/")

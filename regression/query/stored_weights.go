@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// weightsSchema is where weights are stored for statements of the user's own.
+// weightsSchema is the schema of the weights stored for statements of the user.
 const weightsSchema = "weights"
 
-// forUser is the same warehouse with an engine for a statement of the user's own. If it may
-// read the view method_cost, the weights of all rows are stored first, for the view to
-// join them with the rows. A statement that reads it in a way that its text does not show
-// reads the view that forms them itself, which says the same and takes longer.
+// forUser returns the same warehouse with an engine for a statement of the user. If the statement can
+// read the view method_cost, the weights of all rows are stored first, and the view joins them with the rows.
+// A statement whose text does not show that it reads the view gets the view that computes the weights itself:
+// the results are the same, but it takes longer.
 func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error) {
 	weighed := strings.Contains(strings.ToLower(text), "method_cost")
 	if w.user != nil && (w.user.weighed || !weighed) {
 		return w.user, nil
 	}
-	// Forming weights takes time, and the statement may be wrong.
+	// Weights take time to compute, and the statement can be invalid.
 	if err := w.checkUser(ctx, text); err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error
 	return user, before.Close()
 }
 
-// checkUser checks a statement next to the relations that it may read. Of these our own
-// statements do without method_cost, which takes the engine a third of opening a small warehouse.
+// checkUser checks a statement against the relations that it can read. Our own statements do not need the view
+// method_cost, whose definition takes the engine a third of the time to open a small warehouse.
 func (w *Warehouse) checkUser(ctx context.Context, text string) error {
 	s := scope{dialect: w.dialect}
 	s.Asked = false
@@ -63,11 +63,11 @@ func (w *Warehouse) checkUser(ctx context.Context, text string) error {
 	})
 }
 
-// userViews are the statements that define what a statement of the user's own reads: rows that
-// start within the window, with weights that were formed of all rows of its dates.
+// userViews returns the statements that define the relations for a statement of the user: rows that
+// start within the window, with weights computed from all rows of its dates.
 func (w *Warehouse) userViews(weighed bool) (statements []string, err error) {
 	s := scope{dialect: w.dialect}
-	s.Asked = false // of this engine
+	s.Asked = false // this engine does not have the table
 	if w.Window != (Window{}) {
 		s.Whole = true
 		from, to := w.Window.nanos()
@@ -86,12 +86,12 @@ func (w *Warehouse) userViews(weighed bool) (statements []string, err error) {
 	return append(statements, view), err
 }
 
-// startsWithin is the condition that a row starts in a window.
+// startsWithin returns the condition that a row starts in a window.
 func startsWithin(from, to string) string {
 	return "\nWHERE start_ns >= " + from + " AND start_ns < " + to
 }
 
-// storeWeights are the statements that store the weights.
+// storeWeights returns the statements that store the weights.
 func (s scope) storeWeights() ([]string, error) {
 	formed, err := render("create_weights", s)
 	if err != nil {

@@ -11,22 +11,21 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Tail says how skew the CPU times of a method's calls are, and which of them were
-// timed.
+// Tail contains the moments and the distribution of the CPU times of a method's calls, from which their
+// skewness follows, and the number of measured calls.
 type Tail struct {
 	MethodName
-	// Above are the calls above the threshold from which all are timed; false, the
-	// others.
+	// Above is set for the calls above the threshold from which all calls are timed, and unset for the others.
 	Above                 bool
 	Measured, CPUMeasured int64
-	// Powers are of the CPU times in ms, each call as often as it stands for others;
-	// Octaves are of the same, by half octave.
+	// Powers are sums of powers of the CPU times in ms; each call counts with its weight. Octaves contains the
+	// same calls by half octave.
 	Powers  stats.Powers
 	Octaves stats.Octaves
 }
 
-// Tails lists it for every method with measured calls. The window may begin before
-// that of the warehouse.
+// Tails returns the tails of every method with measured calls. The window can begin before the window of the
+// warehouse.
 func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []Tail, err error) {
 	w, done, err := w.since(ctx, window.From)
 	if err != nil {
@@ -57,8 +56,8 @@ func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []T
 	return out, err
 }
 
-// since is the same commit with rows from an earlier time too, if it has any, and what to do
-// when it is no longer needed.
+// since returns the same commit with rows from an earlier time, if it has any, and a function that releases
+// it.
 func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func() error, error) {
 	if w.Window.From.IsZero() || !from.Before(w.Window.From) {
 		return w, func() error { return nil }, nil

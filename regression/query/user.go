@@ -9,16 +9,16 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// Table is the answer to a statement of the user's own.
+// Table is the result of a statement of the user.
 type Table struct {
 	Columns []string
 	Rows    [][]any
-	// Cut is set if there were more rows than asked for.
+	// Cut is set if there were more rows than the limit.
 	Cut bool
 }
 
-// User runs a statement of the user's own and keeps at most limit rows. Only one
-// that reads is accepted.
+// User runs a statement of the user and keeps at most limit rows. It accepts only read-only
+// statements.
 func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, error) {
 	t := &Table{}
 	err := w.userRows(ctx, text, limit, func(columns []UserColumn) error {
@@ -42,19 +42,18 @@ func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, e
 
 var errEnough = errors.New("enough rows")
 
-// UserColumn is a column of an answer, its type in the engine's words.
+// UserColumn is a column of a result; Type is the engine's name of its type.
 type UserColumn struct{ Name, Type string }
 
-// UserRows is User for all rows: begin is given the columns, then each gets the rows,
-// which it may keep. A time.Time in them is an instant; dates, times of day and
-// intervals are texts; decimals of BigQuery are json.Number. BigQuery hands them over by
-// pages; the driver of files holds the whole answer in memory, so see Export for a large
-// one.
+// UserRows is like User for all rows: it calls begin with the columns, then each with every row. The callee can
+// keep the row. A time.Time in it is an instant; dates, times of day and intervals are strings; decimals of
+// BigQuery are json.Number. BigQuery returns rows by pages, but the driver of files keeps the whole result
+// in memory, so use Export for a large one.
 func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]UserColumn) error, each func([]any) error) error {
 	return w.userRows(ctx, text, math.MaxInt, begin, each)
 }
 
-// userRows hands over at least one row more than limit, if there are so many.
+// userRows calls each for more than limit rows if there are more, so that the caller sees the cut.
 func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin func([]UserColumn) error, each func([]any) error) error {
 	rows, read, closeRows, err := w.startUser(ctx, text, limit)
 	if err != nil {
@@ -95,9 +94,9 @@ func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin 
 	return w.explain(ctx, rows.Err())
 }
 
-// Export writes all rows of a SELECT of the user's own to the file that Into named, as
-// Parquet with the types of the engine, and counts them. The engine holds a few row
-// groups of them in memory. It is for warehouses in files.
+// Export writes all rows of a SELECT of the user to the file given to Into, as Parquet with the types of the
+// engine, and returns their number. The engine keeps a few row groups in memory. Export works for warehouses in
+// files only.
 func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err error) {
 	user, err := w.forUser(ctx, text)
 	if err != nil {
@@ -123,7 +122,7 @@ func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err er
 	return rows, w.explain(ctx, err)
 }
 
-// startUser starts the statement. What was read of it is empty in BigQuery.
+// startUser starts the statement. The returned tableReading is nil for BigQuery.
 func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql.Rows, *tableReading, func(), error) {
 	if w.remote != nil {
 		rows, err := w.remoteUser(ctx, text)

@@ -10,9 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// verify compares the files, and if wanted their rollups, with their checksums before
-// anything is made of them, and names all that are damaged. Files of a bucket were compared when
-// they were brought.
+// verify compares the files, and on request their rollups, with their checksums before they are used. The error
+// names all damaged files. Files of a bucket were verified when they were downloaded.
 func (w *Warehouse) verify(ctx context.Context, sums bool) error {
 	err := w.verified.Verify(ctx, w.Files)
 	if sums && w.cache == nil && ctx.Err() == nil {
@@ -22,7 +21,7 @@ func (w *Warehouse) verify(ctx context.Context, sums bool) error {
 	return err
 }
 
-// sound lists the sums that are as they were committed, and names the others.
+// sound returns the rollups that are unchanged since their commit; the error names the others.
 func (w *Warehouse) sound(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
 	files := make([]parquet.File, len(sums))
 	for i := range sums {
@@ -37,8 +36,8 @@ func (w *Warehouse) sound(ctx context.Context, sums []table.Sums) (here []table.
 	return here, err
 }
 
-// Verify compares every file with what its commit said of it, also the rollups, which
-// it brings from a bucket, and names all that are damaged.
+// Verify compares every file with the checksum in its commit, including the rollups, which it downloads from a
+// bucket. The error names all damaged files.
 func (w *Warehouse) Verify(ctx context.Context) error {
 	if w.remote != nil {
 		return errors.New("--deep compares files with their checksums, and a warehouse in BigQuery has no files: leave it out")
@@ -51,8 +50,8 @@ func (w *Warehouse) Verify(ctx context.Context) error {
 	return err
 }
 
-// explain names the damaged files if a statement failed because of them: the engine names none, or
-// not what is wrong with it. They may have changed since they were compared.
+// explain adds the names of damaged files to the error of a statement that failed because of them. The engine
+// does not name the file, or not its damage. Files can have changed since they were verified.
 func (w *Warehouse) explain(ctx context.Context, err error) error {
 	if err == nil || w.remote != nil || ctx.Err() != nil {
 		return err

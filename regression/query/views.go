@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// viewsOf are statements that define the views <prefix>_rows, with the number of the
-// collector whose a row is, and <prefix>_calls, without.
+// viewsOf returns statements that define the views <prefix>_rows, with the number of the collector that stored
+// each row, and <prefix>_calls, without it.
 func viewsOf(prefix string, files []parquet.File, b bounds) ([]string, error) {
 	paths, err := patternsOf(files)
 	if err != nil {
@@ -31,8 +31,8 @@ func viewsOf(prefix string, files []parquet.File, b bounds) ([]string, error) {
 	}, nil
 }
 
-// readFiles reads files by the columns of the first where all have the same ones: else the
-// engine opens each file for each mention of the table, which takes longer than many statements.
+// readFiles returns a relation of files. If all files have the same columns, it uses those of the first: otherwise
+// the engine opens each file for each mention of the table, which takes longer than many statements.
 func readFiles(files []parquet.File, paths []string, options ...string) string {
 	union := slices.ContainsFunc(files, func(f parquet.File) bool { return f.Schema == 0 || f.Schema != files[0].Schema })
 	return "read_parquet(" + strings.Join(append([]string{listOf(paths), "union_by_name = " + strconv.FormatBool(union), "hive_partitioning = false"}, options...), ", ") + ")"
@@ -40,8 +40,8 @@ func readFiles(files []parquet.File, paths []string, options ...string) string {
 
 func listOf(texts []string) string { return "[" + strings.Join(texts, ", ") + "]" }
 
-// quotedPaths are the only texts in statements that are neither ours nor parameters: views
-// take none.
+// quotedPaths returns the paths as SQL text. They are the only texts in statements that are neither ours nor
+// parameters, because views do not support parameters.
 func quotedPaths(files []parquet.File) ([]string, error) {
 	paths := make([]string, len(files))
 	for i, f := range files {
@@ -54,8 +54,8 @@ func quotedPaths(files []parquet.File) ([]string, error) {
 	return paths, nil
 }
 
-// patternsOf are the paths as functions that read files want them: these take them for patterns,
-// which others than the file may match.
+// patternsOf returns the paths escaped for functions that read files. These functions take a path as a pattern,
+// which could match other files.
 func patternsOf(files []parquet.File) ([]string, error) {
 	paths, err := quotedPaths(files)
 	for i := range paths {

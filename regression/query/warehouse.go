@@ -23,20 +23,20 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// ErrNoData means that the warehouse holds no row in the dates asked for.
+// ErrNoData means that the warehouse contains no row on the requested dates.
 var ErrNoData = errors.New("no rows in this time")
 
-// Window is a stretch of time by the start of rows; To is not part of it.
+// Window is a period of time that selects rows by their start; To is exclusive.
 type Window struct{ From, To time.Time }
 
-// Filter leaves out rows; an empty field lets all pass.
+// Filter selects rows; an empty field matches all.
 type Filter struct {
 	Namespace   string
 	Service     string
 	Environment string
 }
 
-// Metric is what is measured.
+// Metric is the measured quantity.
 type Metric string
 
 const (
@@ -44,42 +44,41 @@ const (
 	Wall Metric = "wall"
 )
 
-// Warehouse is one commit of a warehouse, ready for questions, one at a time. It
-// stays the same while the collector writes on.
+// Warehouse is one commit of a warehouse, open for queries, one at a time. It remains unchanged while the
+// collector continues to write.
 type Warehouse struct {
 	Snapshot *table.Snapshot
 	Window   Window
-	Files    []parquet.File // that may hold rows of the dates of the window
-	Roots    []Root         // that the files are of; none in BigQuery
+	Files    []parquet.File // that can contain rows on the dates of the window
+	Roots    []Root         // directories and buckets of the files; none in BigQuery
 
 	reopen   func(context.Context, Window) (*Warehouse, error)
 	sums     []table.Sums   // rollups of Files, see hourly
-	hours    []parquet.File // that hourly has defined views of last
+	hours    []parquet.File // files in the views that hourly defined last
 	db       *sql.DB
 	dialect  dialect
 	bounds   bounds
 	spill    string
-	into     string           // where Export writes, empty if it does not
+	into     string           // path that Export writes to, or ""
 	remote   *remote          // nil for files
-	bucket   *bucket.Bucket   // nil unless the files are a bucket's
-	others   []*bucket.Bucket // of several roots
-	cache    *bucket.Cache    // where they are then
-	notices  io.Writer        // of what is fetched
+	bucket   *bucket.Bucket   // nil unless the files are in a bucket
+	others   []*bucket.Bucket // the buckets of several roots
+	cache    *bucket.Cache    // local files of the buckets
+	notices  io.Writer        // destination of messages about downloads
 	verified *parquet.VerifiedFiles
 	given    map[string]smallTable
-	user     *Warehouse // the same rows, for statements of the user's own, once there are some
+	user     *Warehouse // the same rows for statements of the user, opened on first use
 	weighed  bool       // the weights of all rows are stored
 
-	noFrameworks bool // their rows are left out
+	noFrameworks bool // rows of frameworks are left out
 }
 
-// Open resolves the newest commit of the warehouse at root and defines the views
-// over it. Weights are made of whole UTC dates, so files of all dates that the
-// window touches are read and the window is cut afterwards. Zero times leave a
-// side of the window open. It fails with ErrNoData if there is no such file.
+// Open resolves the newest commit of the warehouse at root and defines the views over it. Weights are computed from
+// whole UTC dates, so Open selects the files of all dates that the window touches, and the window is cut
+// afterwards. A zero time leaves that side of the window open. Open fails with ErrNoData if there is no such
+// file.
 //
-// root may also be bigquery://project/dataset, see openBigQuery, or the address of a
-// bucket, see openBucket.
+// root can also be bigquery://project/dataset, see openBigQuery, or the address of a bucket, see openBucket.
 func Open(ctx context.Context, root string, window Window, options ...Option) (*Warehouse, error) {
 	w, err := open(ctx, root, window, options)
 	if err != nil {
@@ -95,8 +94,8 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 	return w, nil
 }
 
-// Reopen opens the newest commit of the same warehouse with another window. In BigQuery, which
-// bills what is read, all of these together read no more than was read before the first.
+// Reopen opens the newest commit of the same warehouse with another window. BigQuery bills the bytes read, so
+// all reopened warehouses together read no more than the first one read before.
 func (w *Warehouse) Reopen(ctx context.Context, window Window) (*Warehouse, error) {
 	return w.reopen(ctx, window)
 }
@@ -144,10 +143,10 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// InFiles reports whether the rows are in files, and not in BigQuery.
+// InFiles reports whether the rows are in files, as opposed to BigQuery.
 func (w *Warehouse) InFiles() bool { return w.remote == nil }
 
-// filesOf selects by whole UTC dates. It fails if the files of one of them are not known.
+// filesOf selects files by whole UTC dates. It fails if the files of one of these dates are unknown.
 func filesOf(s *table.Snapshot, window Window) ([]parquet.File, error) {
 	var files []parquet.File
 	for _, f := range s.Files {
@@ -158,16 +157,16 @@ func filesOf(s *table.Snapshot, window Window) ([]parquet.File, error) {
 	return files, s.Damage(window.touches)
 }
 
-// start makes the engine and the views. more are statements to run before it is closed to
-// other files and settings.
+// start creates the engine and the views. The statements in more run before access to other files and settings
+// is disabled.
 func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	connector, err := duckdb.NewConnector("", nil)
 	if err != nil {
 		return err
 	}
 	w.db = sql.OpenDB(connector)
-	// The engine makes the directory when it first needs it, which few queries
-	// do; nobody can guess the name and put something in its place.
+	// The engine creates the directory on first use, and few queries need it. The name is random, so that nobody
+	// can guess it and create something in its place.
 	w.spill = filepath.Join(os.TempDir(), "corehour-spill-"+rand.Text())
 	if w.bounds, err = boundsOf(ctx, w.db, w.Files, time.Now()); err != nil {
 		return err
@@ -204,14 +203,14 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET temp_directory = " + quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
 		"SET parquet_metadata_cache = true", // a statement reads the same files several times
-		// The system caches what files hold; a second copy took up to the engine's memory limit.
+		// The system caches the contents of files; a second copy took up to the engine's memory limit.
 		"SET enable_external_file_cache = false",
 		asWritten,
 	}, views, []string{
 		"CREATE VIEW method_stored AS SELECT " + columns.Full + " FROM " + readFiles(w.Files, paths),
 		"CREATE VIEW method_files AS " + w.bounds.within("SELECT "+columns.Full+" FROM "+readFiles(w.Files, paths, "filename = 'parquet_file'")),
 	}, more, []string{
-		// From here on no statement, whoever wrote it, reaches another file.
+		// From here on no statement, ours or the user's, can open another file.
 		"SET allowed_paths = " + listOf(allowed),
 		"SET allowed_directories = [" + quoteText(w.spill) + "]",
 		"SET enable_external_access = false",
@@ -224,9 +223,9 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	return nil
 }
 
-// lateFrom is the start of the newest hour that files hold rows of. A clock that is ahead
-// does not move it past that of now. Nothing of a date that was rolled up is on its way, and
-// a rollup does not name the processes whose counts it holds.
+// lateFrom returns the start of the newest hour with rows in files, but at most the hour of now, in case a clock is
+// ahead. A rolled-up date has no counts outstanding, and a rollup does not name the processes of its
+// counts.
 func lateFrom(files []parquet.File, now time.Time) int64 {
 	const date = int64(24 * time.Hour)
 	newest, rolledUp := int64(0), int64(0)
@@ -239,9 +238,9 @@ func lateFrom(files []parquet.File, now time.Time) int64 {
 	return max(min(newest, nanos(now))-int64(pendingFor), rolledUp)
 }
 
-// Our own statements join what is large with what is small, in this order: the engine
-// knows as little of how many rows a step of them has as to take the reverse for better,
-// which doubles their time. Those of users it orders itself.
+// Our own statements join a large relation with a small one, in this order. The engine's estimates of
+// intermediate row counts are so rough that it reverses the order, which doubles the time. Statements of users
+// keep the order that the engine chooses.
 const (
 	asWritten = "SET disabled_optimizers = 'join_order,build_side_probe_side'"
 	asLikely  = "SET disabled_optimizers = ''"
@@ -249,7 +248,7 @@ const (
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Close ends the engine and removes what it spilled.
+// Close stops the engine and removes its temporary files.
 func (w *Warehouse) Close() error {
 	var err error
 	if w.user != nil {
@@ -273,7 +272,7 @@ func (w *Warehouse) Close() error {
 	return err
 }
 
-// each runs one of the statements of sql/ and hands every row to read.
+// each runs one of the statements of sql/ and calls read for every row.
 func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[string]any, read func(*sql.Rows) error) error {
 	if s.dialect == (dialect{}) {
 		s.dialect = w.dialect
@@ -306,7 +305,7 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 	return nil
 }
 
-// smallTable is a small table of our own, for statements to join with.
+// smallTable is a small table supplied by the program, for statements to join with.
 type smallTable struct {
 	columns []givenColumn
 	rows    [][]any
@@ -314,10 +313,10 @@ type smallTable struct {
 
 type givenColumn struct {
 	name string
-	long bool // else a text
+	long bool // INT64, otherwise text
 }
 
-// give rewrites a small table.
+// give replaces the contents of a small table.
 func (w *Warehouse) give(ctx context.Context, name string, g smallTable) error {
 	if w.remote != nil {
 		w.given[name] = g
@@ -362,7 +361,7 @@ func longs(names ...string) []givenColumn {
 	return out
 }
 
-// orNull passes an empty string as unknown.
+// orNull returns NULL for an empty string.
 func orNull(s string) any {
 	if s == "" {
 		return nil
