@@ -9,16 +9,15 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// batchLookup looks up the methods of one batch. It holds the table's read lock from
-// begin to end, which costs less than a lock for each span, and keeps new groups and
-// methods until then.
+// batchLookup looks up the methods of one batch. It holds the table's read lock until end, which is cheaper
+// than locking for each span. New groups and methods stay in batchLookup until then.
 type batchLookup struct {
 	table    *methodTable
 	sender   string
 	group    *group
 	newborn  map[decide.Group]*group
 	found    map[foundKey]*method
-	overflow int64 // spans whose method has no place of its own
+	overflow int64 // spans whose method shares an overflow place
 }
 
 type foundKey struct {
@@ -31,7 +30,7 @@ func (t *methodTable) begin(sender string) batchLookup {
 	return batchLookup{table: t, sender: sender}
 }
 
-// enter sets whose the next spans are, and what a core hour costs there.
+// enter selects the group of the next spans. price is the price of a core hour of their resource.
 func (r *batchLookup) enter(id decide.Group, price float64) {
 	r.group = r.groupOf(id)
 	if r.group.sender != r.sender && r.group.other.Load() == nil {
@@ -62,15 +61,15 @@ func (r *batchLookup) groupOf(id decide.Group) *group {
 	return g
 }
 
-// beginTakeover records that the service uses rates that a collector served. If the
-// service is new here, another collector served them.
+// beginTakeover records that the service uses rates that a collector served. If the service is new in this
+// table, another collector served them.
 func (r *batchLookup) beginTakeover(now time.Time) {
 	if r.newborn[r.group.Group] == r.group {
 		r.group.takeover.begin(now)
 	}
 }
 
-// lookup returns a method, and the decision for its spans.
+// lookup returns the method of key and the decision for its spans.
 func (r *batchLookup) lookup(key methodKey) (*method, *decision) {
 	g := r.group
 	if key.plainly() {
@@ -92,7 +91,7 @@ func (r *batchLookup) miss(key methodKey) (*method, *decision) {
 	if f == g.overflow.function {
 		return g.overflow, g.overflow.decision
 	}
-	m, known := g.methods[f] // by another spelling
+	m, known := g.methods[f] // known under another spelling
 	if _, full := r.table.fullFor(g.sender, 0, len(r.found)); full || g == r.table.overflowGroup || key.len() > maxName {
 		if known {
 			return m, m.decision
@@ -110,8 +109,8 @@ func (r *batchLookup) miss(key methodKey) (*method, *decision) {
 	return m, m.decision
 }
 
-// shared returns the decision for a method without a place of its own: that of the file
-// if it has one, else that of the group's overflow.
+// shared returns the decision for a method that shares the overflow place: the decision of the method file if
+// it sets one, else the decision of the group's overflow place.
 func (r *batchLookup) shared(f methodspan.Function) *decision {
 	rule, fixed := r.table.rules.find(f)
 	if fixed.off() || rule != nil && rule.Rate > 0 {
@@ -120,8 +119,8 @@ func (r *batchLookup) shared(f methodspan.Function) *decision {
 	return r.group.overflow.decision
 }
 
-// end unlocks the table and adds new groups and methods to it, in memory of their own:
-// the names belong to the batch.
+// end unlocks the table and adds the new groups and methods to it. Names are cloned, because those in the batch
+// share its memory.
 func (r *batchLookup) end(now time.Time) {
 	t := r.table
 	t.mu.RUnlock()
@@ -144,8 +143,8 @@ func (r *batchLookup) end(now time.Time) {
 	}
 }
 
-// homeOf returns a group that was in the table when the batch began, or its replacement:
-// it may have been evicted since the table was unlocked. t.mu is held.
+// homeOf returns g if it is still in the table, else its replacement: g can be evicted after the table is
+// unlocked. t.mu must be held.
 func (t *methodTable) homeOf(g *group) *group {
 	if g == t.overflowGroup || t.groups[g.Group] == g {
 		return g
@@ -153,8 +152,8 @@ func (t *methodTable) homeOf(g *group) *group {
 	return t.installGroup(g)
 }
 
-// installGroup adds a group, or returns the one of that name that another batch has added
-// in the meantime. t.mu is held.
+// installGroup adds g and returns it. If another batch has added a group of that name in the meantime,
+// installGroup returns that group. t.mu must be held.
 func (t *methodTable) installGroup(g *group) *group {
 	home, ok := t.groups[g.Group]
 	full, _ := t.fullFor(g.sender, 0, 0)
@@ -180,7 +179,7 @@ func (t *methodTable) installGroup(g *group) *group {
 	return home
 }
 
-// place adds a method under a spelling. t.mu is held.
+// place adds a method under one spelling. t.mu must be held.
 func (t *methodTable) place(g *group, key methodKey, m *method, now time.Time) {
 	home, ok := g.methods[m.function]
 	_, full := t.fullFor(g.sender, 0, 0)
@@ -202,7 +201,7 @@ func (t *methodTable) place(g *group, key methodKey, m *method, now time.Time) {
 	}
 }
 
-// plainly reports whether the key is a qualified name and nothing else.
+// plainly reports whether the key is only a qualified name.
 func (k methodKey) plainly() bool { return k.Method == "" && k.signature == "" }
 
 func (g *group) spelled(key methodKey) bool {
@@ -212,8 +211,8 @@ func (g *group) spelled(key methodKey) bool {
 	return g.apart[key] != nil
 }
 
-// spell adds a spelling of a method. They are what is bounded: a method may have
-// any number of them.
+// spell adds a spelling of a method. The table bounds spellings, not methods, because one method can have any
+// number of them.
 func (t *methodTable) spell(g *group, key methodKey, m *method) {
 	t.count++
 	t.addHolding(g.sender, 0, 1)
@@ -228,8 +227,8 @@ func (t *methodTable) spell(g *group, key methodKey, m *method) {
 	}
 }
 
-// merge adds what another instance of the method has learned, which is not used any
-// more. Several batches may bring the same instance: it is added once.
+// merge moves the sums of from, a discarded instance of the method, to m. Several batches can bring the same
+// instance: its sums are added once.
 func (m *method) merge(from *method) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

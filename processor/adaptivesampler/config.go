@@ -17,27 +17,25 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// strategyFile is the strategy that changes nothing: the rates of the method file
-// stay.
+// strategyFile is the strategy that uses the rates of the method file unchanged.
 const strategyFile = "file"
 
 var strategies = []string{strategyFile, decide.StrategyTiers, decide.StrategyBudget}
 
-// Deciding are the options of strategies. It is a type of its own so that its
-// rules are checked only where there is a strategy.
+// Deciding holds the options of strategies. It is a separate type so that its rules are checked only if a
+// strategy is selected.
 type Deciding decide.Config
 
 // Config is the configuration of the processor.
 type Config struct {
-	// MethodsFile is the path of the method file; without one every method has
-	// the default rate. It is read again when it changes.
+	// MethodsFile is the path of the method file, which is read again when it changes. Without a file every
+	// method has the default rate.
 	MethodsFile string `mapstructure:"methods_file"`
 
-	// DefaultRate is the rate of methods that the method file gives none, under
-	// the strategy file.
+	// DefaultRate is the rate of methods without a rate in the method file, if the strategy is "file".
 	DefaultRate float64 `mapstructure:"default_rate"`
 
-	// Strict makes errors of the method file's faulty entries.
+	// Strict turns faulty entries of the method file into errors.
 	Strict bool `mapstructure:"strict"`
 
 	Deciding `mapstructure:",squash"`
@@ -45,29 +43,29 @@ type Config struct {
 	// Rates is the id of the extension that serves rates to SDKs.
 	Rates *component.ID `mapstructure:"rates"`
 
-	// Shadow is true, or a list of tiers, for only reporting what would be done.
+	// Shadow is true, or a list of tiers: the sampler reports its decisions for them and drops nothing.
 	Shadow any `mapstructure:"shadow"`
 
-	// PriceBook is the path of the price book of cost_attribution, by which methods in
-	// shadow and the scorecard have dollars: prices are stamped behind the sampler.
+	// PriceBook is the path of the price book of cost_attribution. Shadow metrics and the scorecard need it to
+	// show dollars, because cost_attribution stamps prices only after the sampler.
 	PriceBook string `mapstructure:"price_book"`
 
-	// Limit bounds what is kept in any interval.
+	// Limit bounds the records kept per interval.
 	Limit LimitConfig `mapstructure:"limit"`
 
 	State StateConfig `mapstructure:"state"`
 
-	warnings []configfile.Warning // of the last validation
+	warnings []configfile.Warning // from the last validation
 
 	_ struct{}
 }
 
-// StateConfig is about the state that survives a restart.
+// StateConfig configures the state that survives a restart.
 type StateConfig struct {
-	// File holds what was learned; none keeps nothing.
+	// File is the path of the state file. Without it no state is kept.
 	File string `mapstructure:"file"`
 
-	// Interval is the time between two writes. The last is at shutdown.
+	// Interval is the time between two writes. The state is also written at shutdown.
 	Interval time.Duration `mapstructure:"interval"`
 	_        struct{}
 }
@@ -80,7 +78,7 @@ func createDefaultConfig() component.Config {
 	return c
 }
 
-// Validate reports all faults at once, those of the method file among them.
+// Validate reports all errors at once, including those of the method file.
 func (c *Config) Validate() error {
 	var errs []error
 	if !(c.DefaultRate >= methodfile.MinRate && c.DefaultRate <= 1) {
@@ -122,7 +120,7 @@ func (c *Config) validateStrategy() error {
 		return all.Validate()
 	}
 	plain := decide.DefaultConfig()
-	plain.Interval, plain.MaxMethods = all.Interval, all.MaxMethods // these are the processor's, too
+	plain.Interval, plain.MaxMethods = all.Interval, all.MaxMethods // these belong to the processor, too
 	checked := plain
 	plain.Strategy = strategyFile
 	if all != plain {
@@ -131,7 +129,7 @@ func (c *Config) validateStrategy() error {
 	return checked.Validate()
 }
 
-// changedOf names the options of strategies that are set, of which there is one at least.
+// changedOf names the options of strategies that are set. At least one must be.
 func changedOf(c, plain decide.Config) string {
 	var names []string
 	set, unset := reflect.ValueOf(c), reflect.ValueOf(plain)
@@ -147,8 +145,8 @@ func changedOf(c, plain decide.Config) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// validateShadow checks that the tiers in shadow exist: those of the method file
-// and, with a strategy that learns them, its classes.
+// validateShadow checks that the tiers in shadow exist. Valid names are the tiers of the method file and, with
+// a strategy that learns tiers, its classes.
 func (c *Config) validateShadow(file *methodfile.File) error {
 	shadow, err := shadowOf(c.Shadow)
 	if err != nil {

@@ -10,43 +10,42 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// decision is how the measurements of a method are sampled, in the collector and,
-// where rates are served, in its process. It is immutable.
+// decision defines how the measurements of a method are sampled in the collector and, if rates are served, in
+// the process of the method. It is immutable.
 type decision struct {
 	mode      methodfile.Mode
 	rate      float64 // 0 = off
-	cpuRate   float64 // 0 = as the SDK has it
+	cpuRate   float64 // 0 = default of the SDK
 	threshold sampling.Threshold
-	tvalue    string // the threshold as it stands in trace states
+	tvalue    string // the threshold as written in trace states
 
 	tier, class, score, reason string
 
-	label   int  // of the tier, in metrics
-	open    bool // the file gives no rate: a strategy may
-	learned bool // by a strategy
-	shadow  bool // only reported
-	held    bool // cut by a limit, for the rest of an interval
+	label   int  // index of the tier in metrics
+	open    bool // the file sets no rate: a strategy can set one
+	learned bool // set by a strategy
+	shadow  bool // reported, but not applied
+	held    bool // cut by a limit for the rest of an interval
 
-	// cold is above 0 until the strategy has spoken for the first time: rates that
-	// another collector served stay up to here.
+	// cold is above 0 until the first decision of the strategy for the method. Until then it is an upper
+	// bound: rates up to cold that another collector served stay in force.
 	cold float64
 }
 
 func (d *decision) off() bool { return d.rate == 0 }
 
-// band is how far a strategy's rate may move before the rate in force follows.
-// Learned rates are never twice the same, and each change wakes every SDK of the
-// service.
+// band is the factor by which a strategy's rate must differ from the rate in force to replace it. Learned rates
+// vary a little in every interval, and each change wakes every SDK of the service.
 const band = 1.1
 
 func withinBand(a, b float64) bool { return a == b || a <= b*band && b <= a*band }
 
-// sameForSDK reports whether both mean the same to an SDK.
+// sameForSDK reports whether an SDK samples the same under both decisions.
 func (d *decision) sameForSDK(other *decision) bool {
 	return d.mode == other.mode && d.rate == other.rate && d.cpuRate == other.cpuRate && d.shadow == other.shadow
 }
 
-// preparer makes decisions.
+// preparer creates decisions.
 type preparer struct {
 	defaultRate float64
 	shadow      shadowed
@@ -82,10 +81,10 @@ func (p *preparer) fixed(rule *methodfile.Rule) *decision {
 	return p.finish(d)
 }
 
-// learned returns a strategy's decision, within the bounds of the file. If it differs
-// from the one in force by noise only, that stays.
+// learned returns the decision wish of a strategy, within the bounds of the file. If wish differs from inForce
+// by noise only, learned returns inForce.
 func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, bounds *methodfile.Rule) *decision {
-	if fixed.off() || bounds.Pinned() { // the file's word is final
+	if fixed.off() || bounds.Pinned() { // the file fixes the rate
 		return fixed
 	}
 	d := &decision{mode: wish.Mode, rate: wish.P, cpuRate: wish.CPUP, learned: true,
@@ -95,7 +94,7 @@ func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, boun
 		d.rate = 0
 	case d.rate > 0:
 		d.rate = min(max(bounds.Bound(d.rate), methodfile.MinRate), 1)
-	default: // it gives no rate
+	default: // wish sets no rate
 		d.rate = fixed.rate
 	}
 	if !(d.cpuRate >= 0 && d.cpuRate <= 1) {
@@ -116,7 +115,7 @@ func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, boun
 	return p.finish(d)
 }
 
-// bounded returns a decision under another state of the file.
+// bounded returns d within the bounds of a changed method file.
 func (p *preparer) bounded(d, fixed *decision, bounds *methodfile.Rule) *decision {
 	if !d.learned || fixed.off() || bounds.Pinned() {
 		return fixed

@@ -8,10 +8,9 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// evict makes room for the methods of the next interval while the table is nearly
-// full: those that were met least recently go, but none that was met in the last
-// two intervals. So methods that come one after the other, each once, push out
-// each other and never those that are in use.
+// evict makes room for the methods of the next interval when the table is nearly full. It removes the least
+// recently seen methods, but none that was seen in the last two intervals. So methods that are seen only once
+// displace each other, never methods in use.
 func (t *methodTable) evict() (evicted int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -24,9 +23,9 @@ func (t *methodTable) evict() (evicted int) {
 	return evicted
 }
 
-// evictGroups takes out that many versions of which nothing was met in the last two
-// intervals, if there are as many: those without methods first, then those that were
-// met least recently. It returns how many methods were evicted with them. t.mu is held.
+// evictGroups removes up to places versions that were not seen in the last two intervals. Versions without
+// methods go first, then the least recently seen. It returns the number of methods removed with them. t.mu must
+// be held.
 func (t *methodTable) evictGroups(places int) (evicted int) {
 	type idle struct {
 		group *group
@@ -59,7 +58,8 @@ func (t *methodTable) evictGroups(places int) (evicted int) {
 	return evicted
 }
 
-// evictMethods frees that many places, if it can. t.mu is held.
+// evictMethods removes methods that were not seen in the last two intervals until it has freed the number of
+// places, and returns how many it removed. It can free less. t.mu must be held.
 func (t *methodTable) evictMethods(places int) int {
 	var idle []*method
 	for _, g := range t.groups {

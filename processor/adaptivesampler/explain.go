@@ -12,14 +12,14 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// fewRecords are too few to say how much calls differ from each other.
+// fewRecords is the minimum number of records for an estimate of the variation between calls.
 const fewRecords = 30
 
-// maxExplained bounds an answer: a service can have more versions than are useful.
+// maxExplained bounds the explanations per request: a service can have more versions than a user can read.
 const maxExplained = 100
 
-// Explain implements rates.Source: one answer for each version, the newest first,
-// that has met the method, or one that says that none has.
+// Explain implements rates.Source. It returns an explanation for each version that has seen the method, newest
+// first. If no version has seen it, it returns one explanation that states this.
 func (l *controlLoop) Explain(target rates.Target, name string) []rates.Explanation {
 	t := l.table
 	t.mu.RLock()
@@ -52,8 +52,8 @@ func (l *controlLoop) Explain(target rates.Target, name string) []rates.Explanat
 
 func matches(asked, is string) bool { return asked == "" || asked == is }
 
-// named finds a method by its name in any form: as its spans spell it, in normal
-// form, or by the name of its spans.
+// named returns the methods of a name, which can be spelled as in spans, in normal form, or as the name of the
+// method's spans.
 func (g *group) named(name string, f methodspan.Function) []*method {
 	if m, ok := g.plain[name]; ok {
 		return []*method{m}
@@ -82,7 +82,7 @@ func (m *method) spanName() string {
 	return m.operation
 }
 
-// base returns what every explanation has, whether the method is known or not.
+// base returns the part of an explanation that does not depend on whether the method is known.
 func (l *controlLoop) base(g *group, name string, rule *methodfile.Rule, d *decision) rates.Explanation {
 	e := rates.Explanation{
 		Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version, Method: name,
@@ -101,7 +101,7 @@ func (l *controlLoop) base(g *group, name string, rule *methodfile.Rule, d *deci
 	return e
 }
 
-// speaks reports whether the defaults of a method file are set.
+// speaks reports whether the method file sets defaults.
 func speaks(d *methodfile.Rule) bool {
 	return d.Rate > 0 || d.Min > 0 || d.Max < 1 || d.Mode != methodfile.ModeSample || d.Tier != "" ||
 		d.CPURate > 0 || d.Tail || d.Stack || d.Blocking
@@ -110,7 +110,7 @@ func speaks(d *methodfile.Rule) bool {
 func (l *controlLoop) explain(m *method) rates.Explanation {
 	d, t := m.inForce(), m.traffic()
 	name := m.name
-	if m.function.Class != "" && name == m.function.Method { // spelled in two parts
+	if m.function.Class != "" && name == m.function.Method { // spans carry class and method separately
 		name = m.function.Full()
 	}
 	e := l.base(m.group, name, m.rule, d)
@@ -119,7 +119,7 @@ func (l *controlLoop) explain(m *method) rates.Explanation {
 	e.SpreadOf = of
 	cv, mean, records := coefficientOfVariation(side), side.Mean(), side.Records
 	entry := t.entryShare
-	if info := m.info; info.SpreadRecords > 0 { // what the decision was made of
+	if info := m.info; info.SpreadRecords > 0 { // the evidence for the decision
 		cv, mean, records, e.SpreadOf = info.Spread, info.Mean, info.SpreadRecords, info.SpreadOf
 		if !math.IsNaN(info.EntryShare) {
 			entry = info.EntryShare
@@ -179,8 +179,7 @@ func stateOf(m *method, d *decision, records float64) rates.MethodState {
 	return rates.Known
 }
 
-// explainAbsent explains a method without a place of its own: it is unknown, or shares
-// one with others.
+// explainAbsent explains a method without its own place: it is unknown or shares the overflow place.
 func (l *controlLoop) explainAbsent(g *group, name string, f methodspan.Function) rates.Explanation {
 	t := l.table
 	rule, d := t.rules.find(f)
@@ -203,7 +202,7 @@ func (l *controlLoop) explainAbsent(g *group, name string, f methodspan.Function
 	return e
 }
 
-// sentence returns the reason in words.
+// sentence returns the reason as a sentence.
 func (l *controlLoop) sentence(e *rates.Explanation, d *decision) string {
 	said := d.reason
 	switch {

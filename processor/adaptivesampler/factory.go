@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/metadata"
 )
 
-// NewFactory makes processors of type adaptive_sampler.
+// NewFactory returns the factory of the processor adaptive_sampler.
 func NewFactory() processor.Factory {
 	return processor.NewFactory(
 		metadata.Type,
@@ -29,11 +29,11 @@ func createTraces(ctx context.Context, set processor.Settings, cfg component.Con
 	return newTraces(ctx, set, c, next, strategyOf(c), rand.Uint64)
 }
 
-// newTraces takes its random bits from random, which must be safe for
-// concurrent use. Without a strategy the method file's rates stay.
+// newTraces creates the processor. random provides random bits and must be safe for concurrent use. If strategy
+// is nil, the rates of the method file stay in force.
 func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next consumer.Traces, strategy decide.Strategy, random func() uint64) (processor.Traces, error) {
 	configfile.Announce(os.Stderr, set.Logger, "processors::"+set.ID.String(), cfg.MethodsFile, cfg.warnings)
-	cfg.warnings = nil // logged once, in however many pipelines
+	cfg.warnings = nil // logged once, even if several pipelines use the processor
 	s, err := newSampler(cfg, set.ID, set.TelemetrySettings, strategy, random)
 	if err != nil {
 		return nil, err

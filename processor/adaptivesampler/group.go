@@ -6,12 +6,12 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// groupOf identifies the service version that the spans of a resource belong to.
+// groupOf returns the service version of a resource.
 func groupOf(r *methodspan.ParsedResource) decide.Group {
 	return decide.Group{Namespace: r.ServiceNamespace, Service: r.Service, Environment: r.Environment, Version: r.Version}
 }
 
-// priceOf returns the price of a core hour where a resource runs, 0 if there is none.
+// priceOf returns the price of a core hour for a resource, or 0 if it is unknown.
 func (s *sampler) priceOf(r *methodspan.ParsedResource) float64 {
 	if s.prices == nil {
 		return 0

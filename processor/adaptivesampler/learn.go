@@ -15,58 +15,58 @@ import (
 )
 
 const (
-	// leastQ is the lowest probability that is learned from: one record below it
-	// would outweigh all others for good.
+	// leastQ is the lowest probability used for learning. A record with a lower one would outweigh all
+	// others permanently.
 	leastQ = 1e-12
 
-	// halfLife is how fast what a method costs and how often it is called is
-	// forgotten where it is explained. Strategies remember for themselves.
+	// halfLife is the half-life of a method's cost and call rate in explanations. Strategies keep their own
+	// history.
 	halfLife = 10 * time.Minute
 )
 
-// method is what is known of one method of a group.
+// method is the state of one method of a group.
 type method struct {
 	group    *group
 	function methodspan.Function
-	name     string // as its spans spell it
+	name     string // as spelled by its spans
 
-	// These change under the table's lock.
+	// These fields change only under the table's lock.
 	rule      *methodfile.Rule         // nil = no entry matches
-	fixed     *decision                // of the file
+	fixed     *decision                // from the method file
 	decision  *decision                // in force
-	held      atomic.Pointer[decision] // less than that, for the rest of the interval; nil = no limit is near
+	held      atomic.Pointer[decision] // a lower rate for the rest of the interval; nil = not cut by a limit
 	info      decide.Evidence
 	spellings int
-	decided   int64 // the interval the strategy last spoke of it
+	decided   int64 // interval of the strategy's last decision
 
 	mu        sync.Mutex
-	ours      bool       // our SDK sends it
-	foreign   bool       // another SDK does
-	used      int64      // the interval it was last met in
+	ours      bool       // sent by our SDK
+	foreign   bool       // sent by another SDK
+	used      int64      // last interval in which it was seen
 	now       methodSums // of this interval
 	arrived   float64
-	operation string // name of its spans, if foreign
-	named     int64  // the interval operation is of
+	operation string // name of its spans, if sent by another SDK
+	named     int64  // interval of operation
 
-	recent  methodSums // faded
+	recent  methodSums // exponentially faded
 	seconds float64
 	faded   time.Time
 }
 
-// methodSums are the sums over the spans of a method.
+// methodSums holds the sums over the spans of a method.
 type methodSums struct {
 	calls, kept   float64
 	wall, cpu     decide.WeightedSums
 	entry, called float64
 
-	// Of single calls, tail apart: how many arrived, what they stand for, and how many
-	// of them the rates decided keep, before a limit cuts them.
+	// For single calls without the tail sample: the number of records that arrived, the number of calls they
+	// represent, and the number of records that the decided rates keep before a limit cuts them.
 	drawn, stood, asked float64
 
-	above, callees float64 // for the scorecard, ns of callees
+	above, callees float64 // for the scorecard; callees in ns
 }
 
-// fade forgets a part of the sums.
+// fade multiplies the sums by a factor.
 func (s *methodSums) fade(by float64) {
 	s.calls *= by
 	s.kept *= by
@@ -103,7 +103,7 @@ func addRecord(s *decide.WeightedSums, x, weight float64) {
 	s.Squares += x * x * weight
 }
 
-// addRecords adds n records of probability q.
+// addRecords adds n records of probability q. It skips them if the sum of squares is missing or infinite.
 func addRecords(s *decide.WeightedSums, n, sum int64, squares, q float64) {
 	switch {
 	case n == 1:
@@ -117,7 +117,7 @@ func addRecords(s *decide.WeightedSums, n, sum int64, squares, q float64) {
 	s.Squares += squares / q
 }
 
-// learn adds a span that arrived with probability p, 0 where it has none.
+// learn adds a span that arrived with probability p, or 0 for a span without one.
 func (t *methodTable) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.mu.Lock()
 	if t.meter == nil {
@@ -136,7 +136,7 @@ func (t *methodTable) learn(m *method, span ptrace.Span, s *measurement, p float
 	m.group.charge(s.Text(methodspan.FieldCaller), m, took)
 }
 
-// addSpan adds a span in the interval epoch. m.mu is held.
+// addSpan adds a span in the interval epoch. m.mu must be held.
 func (m *method) addSpan(epoch int64, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.used = epoch
 	if s.foreign() {
@@ -200,8 +200,7 @@ func (s *methodSums) caller(name string, weight float64) {
 	}
 }
 
-// aggregate adds a sum of calls. Without squares its variance is unknown, so a sum that
-// should have them and does not is skipped.
+// aggregate adds an aggregated span. Without a sum of squares its variance is unknown: addRecords skips it.
 func (s *methodSums) aggregate(a *measurement, p float64) {
 	measured, wallSum := a.Whole(methodspan.FieldMeasured), a.Whole(methodspan.FieldWallSum)
 	if measured <= 0 || wallSum < 0 {
@@ -215,7 +214,7 @@ func (s *methodSums) aggregate(a *measurement, p float64) {
 	}
 }
 
-// endInterval adds the sums of the interval to the faded ones, and returns them.
+// endInterval adds the sums of the interval to the faded ones and returns the former.
 func (m *method) endInterval(now time.Time, elapsed time.Duration) (seen methodSums, arrived float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

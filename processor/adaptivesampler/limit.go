@@ -11,20 +11,18 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// LimitConfig bounds the records that are kept in any interval. What would go beyond
-// is thinned with a known probability.
+// LimitConfig bounds the records kept in any interval. Excess records are thinned with a known probability.
 type LimitConfig struct {
-	// RecordsPerSecond of each service. 0 is the budget of each service where there is
-	// one, else no limit.
+	// RecordsPerSecond is the limit of each service. 0 means the budget per service if set, else no limit.
 	RecordsPerSecond float64 `mapstructure:"records_per_second"`
 
-	// TotalRecordsPerSecond of all services together. 0 is the budget that all share
-	// where there is one, else no limit.
+	// TotalRecordsPerSecond is the limit of all services together. 0 means the shared budget if set, else no
+	// limit.
 	TotalRecordsPerSecond float64 `mapstructure:"total_records_per_second"`
 	_                     struct{}
 }
 
-// recordLimits returns those in force, 0 = none.
+// recordLimits returns the limits in force. 0 means no limit.
 func (c *Config) recordLimits() (service, total float64) {
 	service, total = c.Limit.RecordsPerSecond, c.Limit.TotalRecordsPerSecond
 	if c.Strategy == decide.StrategyBudget {
@@ -54,20 +52,19 @@ func (c *Config) validateLimit() error {
 	return nil
 }
 
-// intervalLimit is the bound of one service, or of one sender's share of the total, in the interval
-// that runs. Kept records are counted without a lock; now and then all rates are reviewed
-// under one.
+// intervalLimit is the limit of one service, or of one sender's share of the total, for the current interval.
+// Kept records are counted without a lock. From time to time a review under the lock adjusts all rates.
 type intervalLimit struct {
-	shares bool    // it is a sender's
-	coming float64 // records a second by the last review, or kept before; under limits.mu
+	shares bool    // limits a sender's share of the total
+	coming float64 // records per second expected by the last review, or kept in the last interval; guarded by limits.mu
 	cut    bool    // a review has cut a rate
 	kept   atomic.Int64
-	pinned atomic.Int64 // of them by the method file's word
-	due    atomic.Int64 // at so many kept the next review is due
+	pinned atomic.Int64 // kept records whose rate the method file fixes
+	due    atomic.Int64 // number of kept records at which the next review is due
 
 	mu      sync.Mutex
 	state   decide.Limit
-	flows   []decide.Flow // used again
+	flows   []decide.Flow // reused
 	methods []*method
 }
 
@@ -77,7 +74,7 @@ func newIntervalLimit(perSecond float64, now, ends time.Time, interval time.Dura
 	return l
 }
 
-// begin starts an interval. Nobody else uses the limit.
+// begin starts an interval. The caller must have exclusive access to the limit.
 func (l *intervalLimit) begin(now, ends time.Time, interval time.Duration, perSecond float64) {
 	l.state.Begin(now, ends, interval, perSecond)
 	l.cut = false
@@ -86,18 +83,18 @@ func (l *intervalLimit) begin(now, ends time.Time, interval time.Duration, perSe
 	l.due.Store(int64(l.state.Due))
 }
 
-// intervalLimits are all that are in force: of each service and of the total, none without one.
-// Senders share the total: each has what the others leave, and an equal share at least, so
-// that a sender that floods the collector cuts its own methods.
+// intervalLimits holds all limits in force: one per service and one per sender, or none if not configured.
+// Senders share the total. Each gets the records that the others leave, and at least an equal share, so that a
+// sender that floods the collector cuts only its own methods.
 type intervalLimits struct {
 	interval       time.Duration
 	service, total float64 // records per second
 
 	mu        sync.Mutex
-	ends      time.Time                       // of the interval that runs
-	byService map[decide.Group]*intervalLimit // without versions
+	ends      time.Time                       // end of the current interval
+	byService map[decide.Group]*intervalLimit // keys have no version
 	bySender  map[string]*intervalLimit
-	wanted    []float64 // used again
+	wanted    []float64 // reused
 }
 
 func newIntervalLimits(c *Config) *intervalLimits {
@@ -106,8 +103,7 @@ func newIntervalLimits(c *Config) *intervalLimits {
 	return l
 }
 
-// of returns the limits of a group, of its service and of its sender. They are made when
-// these are met for the first time.
+// of returns the limits of a group: that of its service and that of its sender. It creates missing ones.
 func (l *intervalLimits) of(id decide.Group, sender string) (both [2]*intervalLimit) {
 	if l.service <= 0 && l.total <= 0 {
 		return both
@@ -115,7 +111,7 @@ func (l *intervalLimits) of(id decide.Group, sender string) (both [2]*intervalLi
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if !l.ends.After(now) { // no step has come yet, or it is late
+	if !l.ends.After(now) { // before the first step, or if a step is late
 		l.ends = endOf(now, l.interval)
 	}
 	if l.service > 0 {
@@ -134,9 +130,9 @@ func (l *intervalLimits) of(id decide.Group, sender string) (both [2]*intervalLi
 	return both
 }
 
-// ofSender returns the limit of a sender. Its share is known at its first review, which an
-// equal one makes due. Those beyond as many as versions have places share one, until the next
-// interval. l.mu is held.
+// ofSender returns the limit of a sender. A new limit starts with an equal share, and its first review computes
+// the real one. Beyond maxGroups senders, all new ones share one limit until the next interval. l.mu must be
+// held.
 func (l *intervalLimits) ofSender(sender string, now time.Time) *intervalLimit {
 	own := l.bySender[sender]
 	if own == nil && len(l.bySender) >= maxGroups {
@@ -151,7 +147,7 @@ func (l *intervalLimits) ofSender(sender string, now time.Time) *intervalLimit {
 	return own
 }
 
-// share returns the records a second that a sender may have now.
+// share returns the records per second that a sender can have now.
 func (l *intervalLimits) share(own *intervalLimit, now time.Time) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,26 +160,26 @@ func (l *intervalLimits) share(own *intervalLimit, now time.Time) float64 {
 	return decide.Share(l.total, l.wanted)
 }
 
-// expect records the records that a review expects of a sender.
+// expect stores the record rate that a review expects of a sender.
 func (l *intervalLimits) expect(own *intervalLimit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own.coming = own.state.Coming
 }
 
-// endOf returns when an interval ends that begins now. Intervals go by the clock, so that
-// collectors that serve one service begin theirs together; and they end half way between
-// full minutes, when SDKs send counts, so that each has those of a minute once.
+// endOf returns the end of an interval that begins now. Intervals are aligned to the clock, so that all
+// collectors of one service begin theirs together. They end half way between full minutes: SDKs send counts at
+// full minutes, so each interval contains the counts of a minute once.
 func endOf(now time.Time, interval time.Duration) time.Time {
 	end := now.Truncate(interval).Add(interval / 2)
-	for end.Sub(now) < interval/2 { // the first may be half as long again
+	for end.Sub(now) < interval/2 { // the first interval can be half as long again
 		end = end.Add(interval)
 	}
 	return end
 }
 
-// renew begins an interval: what was cut is as the strategy decided, and services that
-// are gone have no limit any more.
+// renew begins an interval: it restores the rates of the strategy and removes the limits of services that were
+// evicted.
 func (t *methodTable) renew(now time.Time) {
 	l := t.limits
 	if l.service <= 0 && l.total <= 0 {
@@ -221,9 +217,9 @@ func (t *methodTable) renew(now time.Time) {
 	}
 }
 
-// transfer gives a version that several send from a share that was too small to one that was
-// not: a sender that is first with a name and then floods the collector does not keep it. A
-// version from a state file has no sender until it is sent. t.mu and t.limits.mu are held.
+// transfer moves a version that several senders send from a sender whose share was too small to one whose share
+// was not. So a sender cannot claim a name first, flood the collector and keep the name. A version from a state
+// file has no sender until its first batch. t.mu and t.limits.mu must be held.
 func (t *methodTable) transfer(g *group, now time.Time) {
 	other := g.other.Swap(nil)
 	if other == nil {
@@ -248,8 +244,8 @@ func (t *methodTable) transfer(g *group, now time.Time) {
 	}
 }
 
-// inForce returns the decision for a method now: the strategy's, or a lower rate for the
-// rest of the interval.
+// inForce returns the current decision for a method: the strategy's, or a lower rate for the rest of the
+// interval.
 func (m *method) inForce() *decision {
 	if held := m.held.Load(); held != nil {
 		return held
@@ -259,8 +255,8 @@ func (m *method) inForce() *decision {
 
 const reasonLimit = "limit of the interval"
 
-// countKept counts a record that is kept. Near the limit, rates are cut for the rest of
-// the interval.
+// countKept counts a kept record. Near the limit it starts a review, which cuts rates for the rest of the
+// interval.
 func (r *batchLookup) countKept(d *decision, now time.Time) {
 	for _, l := range r.group.limits {
 		if l == nil {
@@ -275,18 +271,18 @@ func (r *batchLookup) countKept(d *decision, now time.Time) {
 	}
 }
 
-// pinned reports whether the method file alone decides.
+// pinned reports whether only the method file decides.
 func (d *decision) pinned() bool { return !d.learned && !d.open }
 
 func (g *group) limitedBy(l *intervalLimit) bool { return g.limits[0] == l || g.limits[1] == l }
 
-// review compares what is still to come with what is still allowed, and cuts the
-// methods that would bring most.
+// review compares the records still expected with the records still allowed. It cuts the methods that would send
+// the most.
 func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept.Load() < l.due.Load() {
-		return // another batch did it
+		return // another batch did the review
 	}
 	l.state.Kept, l.state.Pinned = float64(l.kept.Load()), float64(l.pinned.Load())
 	if l.shares && !l.state.Allow(r.table.limits.share(l, now)) {
@@ -315,7 +311,7 @@ func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 			}
 		}
 	}
-	for _, m := range r.found { // a method of two spellings is there twice, which is no harm
+	for _, m := range r.found { // a method with two spellings is added twice, which is harmless
 		if m.group.limitedBy(l) && m.group.methods[m.function] != m {
 			add(m)
 		}
@@ -339,8 +335,7 @@ func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 	clear(l.methods)
 }
 
-// hold limits a method to a lower rate for the rest of the interval, but not below that of
-// the method file.
+// hold limits a method to a lower rate for the rest of the interval. The minimum of the method file still holds.
 func (m *method) hold(t *methodTable, rate float64) {
 	for {
 		was := m.held.Load()
@@ -360,6 +355,6 @@ func (m *method) hold(t *methodTable, rate float64) {
 	}
 }
 
-// leastHeld is the lowest rate that a limit cuts to: a record below it would outweigh
-// all others of its day.
+// leastHeld is the lowest rate that a limit can set. A record with a lower one would outweigh all others of its
+// day.
 const leastHeld = 1e-7

@@ -13,28 +13,28 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// controlLoop passes what was learned to the strategy once per interval, and puts its
-// decisions in force, here and in the processes.
+// controlLoop passes the learned sums to the strategy once per interval and puts its decisions in force, in this
+// process and in the instrumented processes.
 type controlLoop struct {
 	*sampler
-	strategy decide.Strategy // nil = what the file says stays
+	strategy decide.Strategy // nil = the rates of the method file stay in force
 	served   *servedTables
 
-	mu      sync.Mutex // one step, or one change of the file, at a time
+	mu      sync.Mutex // serializes steps and changes of the file
 	last    time.Time
-	seen    []decide.Observation // used again
+	seen    []decide.Observation // reused
 	pending []change
-	warned  time.Time // of a budget that is too small
+	warned  time.Time // time of the last warning about a budget that is too small
 
-	unknowns map[*group]*decide.Decision // of nil: of groups that are new
+	unknowns map[*group]*decide.Decision // the entry of nil is for new groups
 
-	tables   map[decide.Group]*rates.Table // of the groups themselves, as served
+	tables   map[decide.Group]*rates.Table // served tables, without aliases
 	fallback *rates.Table
 	tablesOf *rules
-	patterns []rates.Rate // of tablesOf
+	patterns []rates.Rate // made from tablesOf
 
-	claimed  string // the state file
-	unread   bool   // it is there and could not be read: it is not written over
+	claimed  string // path of the state file
+	unread   bool   // the state file exists but could not be read, so it is not overwritten
 	withdraw func()
 	begin    sync.Once
 	end      sync.Once
@@ -42,7 +42,7 @@ type controlLoop struct {
 	done     sync.WaitGroup
 }
 
-// change is a decision that is to be put in force.
+// change is a decision to be put in force.
 type change struct {
 	method *method
 	to     *decision
@@ -74,7 +74,7 @@ func (l *controlLoop) open(host component.Host) error {
 	return nil
 }
 
-// shutdown may come twice, or without a start.
+// shutdown can be called twice, or without a start.
 func (l *controlLoop) shutdown() {
 	l.end.Do(func() {
 		close(l.stop)
@@ -135,8 +135,8 @@ func (l *controlLoop) step(now time.Time) {
 	l.telemetry.stepped(context.Background(), l, evicted, kept/elapsed.Seconds())
 }
 
-// collect removes and returns what was learned since the last step. Batches go on
-// meanwhile: each method is emptied at once, and later spans belong to the next step.
+// collect removes and returns the sums since the last step. Batches are processed concurrently: each method is
+// emptied atomically, and later spans belong to the next step.
 func (l *controlLoop) collect(now time.Time, elapsed time.Duration) (kept float64) {
 	t := l.table
 	t.mu.Lock()
@@ -163,12 +163,12 @@ func (l *controlLoop) collect(now time.Time, elapsed time.Duration) (kept float6
 	return kept
 }
 
-// decide calls the strategy, and puts in force what differs by more than noise.
+// decide calls the strategy and puts in force the decisions that differ by more than noise.
 func (l *controlLoop) decide(now time.Time) {
 	t := l.table
 	decisions := l.strategy.Step(now, l.seen)
 	l.warn(now)
-	clear(l.seen) // the names of methods that may go
+	clear(l.seen) // release the names: their methods can be evicted
 	l.pending = l.pending[:0]
 	t.mu.RLock()
 	for i := range decisions {
@@ -183,11 +183,11 @@ func (l *controlLoop) decide(now time.Time) {
 	l.install()
 }
 
-// warnEvery is how often a budget that is too small is logged.
+// warnEvery is the minimum time between two warnings about a budget that is too small.
 const warnEvery = time.Hour
 
-// warn logs that the budget is too small for the minimum: rates are below what was asked
-// for, and nothing else would say why.
+// warn logs that the budget is too small for the required minimum. Rates are then below the configured ones, and
+// no other message gives the reason.
 func (l *controlLoop) warn(now time.Time) {
 	n := l.strategy.Stats().OverdrawnBudgets
 	if n == 0 || now.Sub(l.warned) < warnEvery {
@@ -199,8 +199,8 @@ func (l *controlLoop) warn(now time.Time) {
 		zap.Int("budgets", n), zap.Float64("records_per_second", l.config.Budget.RecordsPerSecond), zap.String("per", l.config.Budget.Per))
 }
 
-// unknown gives the methods without a decision the strategy's decision for unknown ones.
-// t.mu is held for reading.
+// unknown adds a change for each method that the strategy did not decide in this step: it gets the strategy's
+// decision for unknown methods. t.mu must be held for reading.
 func (l *controlLoop) unknown(now time.Time) {
 	t := l.table
 	l.unknowns = map[*group]*decide.Decision{nil: l.unknownOf(decide.Group{})}
@@ -243,7 +243,7 @@ func (l *controlLoop) install() {
 	clear(l.pending)
 }
 
-// fileChanged puts another method file in force.
+// fileChanged puts a changed method file in force.
 func (l *controlLoop) fileChanged(file *methodfile.File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,12 +252,12 @@ func (l *controlLoop) fileChanged(file *methodfile.File) {
 	l.update(time.Now())
 }
 
-// followFile makes the strategy's methods follow the file that is in force.
+// followFile passes the rules of the file in force to the strategy.
 func (l *controlLoop) followFile() {
 	if l.strategy == nil {
 		return
 	}
-	r := l.table.rules // changes under l.mu alone
+	r := l.table.rules // changes only under l.mu
 	l.strategy.Rules(func(key decide.Key) *methodfile.Rule {
 		rule, _ := r.find(functionOf(key))
 		if rule == nil && l.file != nil {

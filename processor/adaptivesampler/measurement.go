@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// measurementFields are the fields that deciding and learning need.
+// measurementFields are the fields used for deciding and learning.
 var measurementFields = methodspan.FieldsOf(
 	methodspan.FieldKind, methodspan.FieldFunction, methodspan.FieldOldNamespace, methodspan.FieldOldFunction,
 	methodspan.FieldSignature, methodspan.FieldCaller, methodspan.FieldWeightBasis, methodspan.FieldStratum,
@@ -15,7 +15,7 @@ var measurementFields = methodspan.FieldsOf(
 	methodspan.FieldWallSum, methodspan.FieldWallSquares, methodspan.FieldWallBins, methodspan.FieldWallCounts,
 	methodspan.FieldCPUSum, methodspan.FieldCPUSquares, methodspan.FieldCPUBins, methodspan.FieldCPUCounts)
 
-// measurement is the current span. It is reused from span to span.
+// measurement is the current span. It is reused for each span.
 type measurement struct {
 	methodspan.ParsedSpan
 	p float64 // corehour.p; 0 = absent or not a probability

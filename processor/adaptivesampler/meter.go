@@ -5,8 +5,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// meter is what the scorecard needs of records beyond their sums: how many
-// reach the inclusive threshold, and how much of a method's time is its callees'.
+// meter provides the inputs of the scorecard beyond the sums: the number of calls that reach the inclusive
+// threshold, and the time of a method's callees.
 type meter struct {
 	cpu       bool
 	threshold float64 // ns
@@ -20,7 +20,7 @@ func meterOf(c *decide.ScorecardConfig) *meter {
 	return &meter{cpu: c.Meter == decide.MeterCPU, threshold: float64(c.Inclusive.Threshold)}
 }
 
-// side returns the quantity that is metered.
+// side returns the sums of the metered quantity.
 func (m *meter) side(s *methodSums) *decide.WeightedSums {
 	if m.cpu {
 		return &s.cpu
@@ -28,8 +28,8 @@ func (m *meter) side(s *methodSums) *decide.WeightedSums {
 	return &s.wall
 }
 
-// heavy returns the part of a span's calls that reach the threshold. That of an aggregate
-// is read from its histogram; without one all its calls count as equal to their mean.
+// heavy returns the fraction of a span's calls that reach the threshold. For an aggregate it comes from the
+// histogram. Without a histogram all calls of the aggregate count as mean.
 func (m *meter) heavy(s *measurement, mean float64) float64 {
 	if s.kind() == methodspan.KindAggregate {
 		bins, counts := methodspan.FieldWallBins, methodspan.FieldWallCounts
@@ -46,8 +46,8 @@ func (m *meter) heavy(s *measurement, mean float64) float64 {
 	return 0
 }
 
-// charge gives the caller what a record of another method of its group took.
-// Callers are found once they have been met themselves.
+// charge adds the time took of a record of method self to the callee time of its caller. It does nothing if the
+// caller is in another group or was not seen yet.
 func (g *group) charge(caller string, self *method, took float64) {
 	if took <= 0 || caller == "" || caller == methodspan.CallerEntry {
 		return

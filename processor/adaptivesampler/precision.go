@@ -8,15 +8,14 @@ import (
 
 const secondsPerDay = 24 * 60 * 60
 
-// traffic is what is known of a method at one time, per second.
+// traffic is the recent traffic of a method, per second.
 type traffic struct {
-	calls, kept, entryShare float64 // entryShare is NaN where no caller is known
+	calls, kept, entryShare float64 // entryShare is NaN if no caller is known
 	cpu, wall               decide.WeightedSums
 	arrived                 float64
 }
 
-// side returns the quantity that costs are made of: CPU time where it is known, wall
-// time elsewhere.
+// side returns the quantity used for costs and its name: CPU time if known, else wall time.
 func (t *traffic) side() (*decide.WeightedSums, string) {
 	if t.cpu.Records > 0 {
 		return &t.cpu, "cpu"
@@ -24,7 +23,7 @@ func (t *traffic) side() (*decide.WeightedSums, string) {
 	return &t.wall, "wall"
 }
 
-// traffic reads what time has not made old. The table is locked.
+// traffic returns the recent traffic from exponentially faded sums. The table's lock must be held.
 func (m *method) traffic() traffic {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +37,7 @@ func (m *method) traffic() traffic {
 	return t
 }
 
-// coefficientOfVariation returns that of single calls, 0 where too few records show it.
+// coefficientOfVariation returns the coefficient of variation of single calls, or 0 for fewer than two records.
 func coefficientOfVariation(s *decide.WeightedSums) float64 {
 	if s.Records < 2 {
 		return 0
@@ -46,9 +45,9 @@ func coefficientOfVariation(s *decide.WeightedSums) float64 {
 	return s.CV()
 }
 
-// dayError returns the relative standard error of a day's total, by the ratio estimator
-// with exact counts: cv x sqrt((1 - q) / n), n records of that probability. It is
-// NaN where there is nothing to go by.
+// dayError returns the relative standard error of a day's total, by the ratio estimator with exact counts:
+// cv x sqrt((1 - q) / n), where n is the expected number of records per day at probability q. It returns NaN if
+// n is 0 or unknown.
 func dayError(cv, callsPerSecond, q float64) float64 {
 	n := callsPerSecond * secondsPerDay * q
 	if !(n > 0) {
@@ -57,10 +56,10 @@ func dayError(cv, callsPerSecond, q float64) float64 {
 	return cv * math.Sqrt(max(1-q, 0)/n)
 }
 
-// shadowError adds up what a tier costs and the variances of that.
+// shadowError sums the cost of a tier and the variance of that cost.
 type shadowError struct {
-	total, arriving, shadow float64 // ns per second; squares of it
-	usd                     float64 // a day
+	total, arriving, shadow float64 // total in ns per second, the others in its square
+	usd                     float64 // per day
 }
 
 func (e *shadowError) addMethod(m *method) {
@@ -70,7 +69,7 @@ func (e *shadowError) addMethod(m *method) {
 		return
 	}
 	total, cv := t.calls*side.Sum/side.Weight, coefficientOfVariation(side)
-	share := 1.0 // of the records, those with this quantity
+	share := 1.0 // fraction of the records that have this quantity
 	if t.wall.Records > 0 {
 		share = min(side.Records/t.wall.Records, 1)
 	}

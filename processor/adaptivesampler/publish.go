@@ -35,7 +35,7 @@ func (l *controlLoop) publish(host component.Host) error {
 	return nil
 }
 
-// availableExtensions returns which extensions could be named.
+// availableExtensions lists the extensions that the configuration can name.
 func availableExtensions(host component.Host) string {
 	var names []string
 	for id := range host.GetExtensions() {
@@ -48,7 +48,7 @@ func availableExtensions(host component.Host) string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// Rates implements rates.Source, from which the extension reads the tables.
+// Rates implements rates.Source. The extension reads the tables through it.
 func (l *controlLoop) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
 	return l.served.Rates(target)
 }

@@ -11,20 +11,19 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// maxFailed bounds the batches that are remembered because they will come again.
+// maxFailed bounds the failed batches that are remembered until they are sent again.
 const maxFailed = 4096
 
-// batchID names what our SDK sends at once, for ever.
+// batchID is the permanent identity of a batch of our SDK.
 type batchID struct {
 	process methodspan.ProcessKey
 	seq     int64
 }
 
-// resends remembers the batches that were learned and then refused by what comes
-// behind. The receiver lets them pass when they come again, and they must not be
-// learned twice. The oldest is forgotten first.
+// resends remembers batches that were learned and then refused by the next consumer. The receiver accepts them
+// again when they are resent, and they must not be learned twice. When full, it forgets the oldest batch first.
 type resends struct {
-	processor.Traces // does the work
+	processor.Traces // processes the batches
 	loop             *controlLoop
 
 	some   atomic.Bool
@@ -34,9 +33,9 @@ type resends struct {
 	next   int
 }
 
-// ConsumeTraces hands a batch on, and remembers it if that fails.
+// ConsumeTraces processes a batch and remembers it if that fails.
 func (r *resends) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	ids := batchesOf(td) // the content of td is unknown afterwards
+	ids := batchesOf(td) // td must not be read after ConsumeTraces
 	err := r.Traces.ConsumeTraces(ctx, td)
 	if err != nil && len(ids) > 0 {
 		r.remember(ids)
@@ -57,7 +56,8 @@ func batchesOf(td ptrace.Traces) []batchID {
 	return ids
 }
 
-// batchOf returns the batch number of a scope, if its process can be identified.
+// batchOf returns the batch identity of a scope. It returns false if the scope has no batch number or its process
+// cannot be identified.
 func batchOf(resource *methodspan.ParsedResource, ss ptrace.ScopeSpans) (batchID, bool) {
 	seq, _, ok := methodspan.BatchOf(ss.Scope())
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// methodKey is a method as a span names it, and its signature if that is an attribute.
+// methodKey is the name of a method as written in a span, with its signature if that is an attribute.
 type methodKey struct {
 	methodspan.Identity
 	signature string
@@ -38,18 +38,17 @@ func (k methodKey) clone() methodKey {
 
 func (k methodKey) len() int { return len(k.Class) + len(k.Method) + len(k.signature) }
 
-// name returns the qualified name, or the name of the method alone if the class is separate.
+// name returns the qualified name, or only the method name if the class is separate.
 func (k methodKey) name() string { return cmp.Or(k.Method, k.Class) }
 
-// rules are one state of the method file.
+// rules is one version of the method file, compiled.
 type rules struct {
 	file      *methodfile.File
 	decisions map[*methodfile.Rule]*decision
 	otherwise *decision // for methods that no entry matches
 }
 
-// compile prepares what holds for the methods of each entry as long as no
-// strategy says otherwise.
+// compile prepares the decision of each entry. It holds until a strategy decides otherwise.
 func compile(file *methodfile.File, prepare *preparer) *rules {
 	r := &rules{
 		file:      file,
@@ -62,12 +61,13 @@ func compile(file *methodfile.File, prepare *preparer) *rules {
 	return r
 }
 
-// withoutFile gives every method the default rate.
+// withoutFile returns rules that give every method the default rate.
 func withoutFile(prepare *preparer) *rules {
 	return compile(&methodfile.File{Default: methodfile.Rule{Index: -1, Max: 1, CPURate: math.NaN()}}, prepare)
 }
 
-// find returns the entry of a method, nil if there is none, and what it decides.
+// find returns the entry of a method and its decision. Without a matching entry it returns nil and the decision
+// for other methods.
 func (r *rules) find(f methodspan.Function) (*methodfile.Rule, *decision) {
 	if rule, ok := r.file.Lookup(f); ok {
 		return rule, r.decisions[rule]

@@ -98,7 +98,7 @@ func (s *sampler) shutdown(context.Context) error {
 	return nil
 }
 
-// process goes over a batch once. All of it follows one state of the rates.
+// process handles a batch. All its spans see the same version of the rates.
 func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
 	p := batchPass{reading: s.table.begin(shares.SenderOf(ctx)), now: time.Now(), random: s.random, resends: &s.resends}
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
@@ -117,7 +117,7 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 	return td, nil
 }
 
-// batchPass is one way over a batch.
+// batchPass is the state of processing one batch.
 type batchPass struct {
 	reading     batchLookup
 	now         time.Time
@@ -126,12 +126,12 @@ type batchPass struct {
 	resource    methodspan.ParsedResource
 	scope       string
 	known       bool // the scope was learned before
-	served      bool // its process goes by rates that a collector served
+	served      bool // its process uses rates that a collector served
 	tally       batchCounts
 	measurement measurement
 }
 
-// emptied goes over a scope and reports whether nothing of it is left.
+// emptied processes a scope and reports whether all its spans were dropped.
 func (p *batchPass) emptied(ss ptrace.ScopeSpans) bool {
 	spans := ss.Spans()
 	before := spans.Len()
@@ -145,7 +145,7 @@ func (p *batchPass) emptied(ss ptrace.ScopeSpans) bool {
 	return before > 0 && spans.Len() == 0
 }
 
-// drop decides about a span, and stamps what stays.
+// drop decides about a span, stamps it if kept, and reports whether to drop it.
 func (p *batchPass) drop(span ptrace.Span) bool {
 	m := &p.measurement
 	m.read(span)
@@ -176,7 +176,7 @@ func (p *batchPass) drop(span ptrace.Span) bool {
 	return dropped
 }
 
-// asked returns the part of a record that the decision keeps where a limit cuts it.
+// asked returns the part of a record that the decided rate would keep without the cut of a limit.
 func asked(decided, d *decision, arrived float64, became spanOutcome) float64 {
 	switch {
 	case became != kept && became != thinnedOut && became != limited:
@@ -189,18 +189,17 @@ func asked(decided, d *decision, arrived float64, became spanOutcome) float64 {
 	return 0
 }
 
-// decide returns the probability that the span arrived with, 0 where it has none,
-// and what was done with it.
+// decide returns the probability with which the span arrived, or 0 without one, and the outcome of the span.
 func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome) {
 	m := &p.measurement
 	switch {
 	case d.shadow:
 		p.shadow(d)
 		return m.p, reported
-	case m.kind() == methodspan.KindCounts: // a method that is off has been called all the same
+	case m.kind() == methodspan.KindCounts: // a method that is off has been called, too
 		stamp(span, m, d, 0)
 		return 0, exempt
-	case d.off(): // all its measurements, or the rest would stand for all of it
+	case d.off(): // all its measurements are dropped: some alone would represent all calls
 		return m.p, off
 	case m.kind() == methodspan.KindAggregate:
 		stamp(span, m, d, m.p)
@@ -217,7 +216,7 @@ func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome)
 		span.Attributes().PutDouble(methodspan.AttrConfiguredRate, m.p)
 		return m.p, kept
 	}
-	if d.rate >= 1 { // nothing to decide: the trace state need not be read
+	if d.rate >= 1 { // nothing to decide: skip reading the trace state
 		stamp(span, m, d, m.p)
 		return m.p, kept
 	}
@@ -245,8 +244,8 @@ func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome)
 	return a.p, kept
 }
 
-// reasonTakenOver is why measurements of a process that comes from another collector
-// keep the rate they have: what that had learned is in it.
+// reasonTakenOver is the reason of measurements that keep the rate of their previous collector. That rate
+// contains what the previous collector had learned.
 const reasonTakenOver = "rate of the collector before"
 
 func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
@@ -261,13 +260,13 @@ func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
 	methodspan.SetThreshold(span, d.threshold, rv)
 }
 
-// previews is room for the attributes that cost_attribution adds behind the sampler: growing the
-// list again for them would double what it costs.
+// previews is spare capacity for the attributes that cost_attribution adds after the sampler. Growing the list
+// again for them would double their cost.
 const previews = 2
 
-// stamp writes what was decided and why. The probability after this stage needs no
-// stamp of its own: it is corehour.p. Where an earlier stage has written one, it
-// follows; effective is 0 where there is none.
+// stamp writes the decision and its reason. The probability after this stage is corehour.p and needs no other
+// attribute. If an earlier stage has written an effective rate, stamp updates it, unless effective is 0: then
+// the span has no probability.
 func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 	attributes := span.Attributes()
 	stamps := 2

@@ -9,14 +9,14 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// servedTables are the tables that SDKs get. They change once per interval, all at once.
+// servedTables holds the tables served to SDKs. All are replaced together, once per interval.
 type servedTables struct {
 	mu       sync.RWMutex
 	tables   map[decide.Group]*publishedTable
 	fallback *publishedTable // for unknown services
 }
 
-// publishedTable is one table, and the channel that is closed when it is replaced.
+// publishedTable is a table and the channel that is closed when it is replaced.
 type publishedTable struct {
 	table   *rates.Table
 	changed chan struct{}
@@ -30,8 +30,8 @@ func newServedTables() *servedTables {
 	return &servedTables{tables: make(map[decide.Group]*publishedTable), fallback: newPublishedTable(&rates.Table{})}
 }
 
-// Rates returns the table of a target. A version that was not met yet gets what the
-// newest one has, an unknown service the table of the method file.
+// Rates returns the table of a target. A version that was not seen yet gets the table of the newest version. An
+// unknown service gets the fallback table.
 func (s *servedTables) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -51,9 +51,8 @@ func (s *servedTables) find(target rates.Target) *publishedTable {
 	return s.fallback
 }
 
-// replace puts tables in force and returns how many of them are new. Waiters for a
-// removed table are woken as well, and so are those for the fallback when there are
-// tables of new groups: one may be their own.
+// replace puts tables in force and returns the number of changed ones. It wakes waiters for changed and removed
+// tables. It also wakes waiters for the fallback if tables of new groups exist, because one can be theirs.
 func (s *servedTables) replace(tables map[decide.Group]*rates.Table, fallback *rates.Table) (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,9 +86,9 @@ func (s *servedTables) replace(tables map[decide.Group]*rates.Table, fallback *r
 	return changes
 }
 
-// aliases adds the tables of targets that do not say all of themselves: a service
-// without a version has those of the newest, and a service alone, as stock SDKs
-// name themselves, the operations of all.
+// aliases adds tables for targets that name only a part of their identity. A service without a version gets the
+// table of its newest version. A service name alone, as sent by stock SDKs, gets the operations of all groups of
+// that service.
 func aliases(tables map[decide.Group]*rates.Table, groups []*group) {
 	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.ordinal, b.ordinal) })
 	exact := make(map[decide.Group]bool, len(groups))
@@ -97,7 +96,7 @@ func aliases(tables map[decide.Group]*rates.Table, groups []*group) {
 		exact[g.Group] = true
 	}
 	alone := make(map[string][]*rates.Table)
-	for _, g := range groups { // the newest last
+	for _, g := range groups { // the newest is last
 		table := tables[g.Group]
 		id := g.Group
 		if id.Version = ""; !exact[id] {
@@ -119,9 +118,8 @@ func aliases(tables map[decide.Group]*rates.Table, groups []*group) {
 	}
 }
 
-// withOperationsOf returns a table with the operations of several. Of two rates for one
-// operation the higher holds: what is too much is thinned here, what is missing is
-// missing for good.
+// withOperationsOf returns base with the operations of all tables. Of two rates for one operation the higher is
+// used: the sampler can thin excess spans, but missing spans are lost.
 func withOperationsOf(base *rates.Table, all []*rates.Table) *rates.Table {
 	var merged []rates.Operation
 	places := make(map[string]int)

@@ -7,14 +7,14 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// shadowed are the tiers that are only reported on: what the sampler would do
-// with them is counted, and they pass as if it was not there.
+// shadowed selects the tiers in shadow. The sampler counts the effect of its decisions for them, and passes their
+// spans unchanged.
 type shadowed struct {
 	all   bool
 	tiers []string
 }
 
-// shadowOf reads the option: true, false, or a list of tiers.
+// shadowOf parses the option: true, false, or a list of tiers.
 func shadowOf(option any) (shadowed, error) {
 	switch value := option.(type) {
 	case nil:
@@ -37,8 +37,7 @@ func shadowOf(option any) (shadowed, error) {
 	return shadowed{}, fmt.Errorf("`shadow` must be true, false or a list of tiers, found %v", option)
 }
 
-// has reports whether a method is in shadow: by its tier in the method file, else by
-// the class it was learned to have.
+// has reports whether a method is in shadow, by its tier in the method file or else by its learned class.
 func (s shadowed) has(tier, class string) bool {
 	if tier == "" {
 		tier = class
@@ -48,11 +47,11 @@ func (s shadowed) has(tier, class string) bool {
 
 func (s shadowed) any() bool { return s.all || len(s.tiers) > 0 }
 
-// rowBytes is what a measurement takes in the warehouse, about: the sampler does
-// not know how well its columns will compress.
+// rowBytes is the approximate size of a measurement in the warehouse. The sampler cannot know how well its
+// columns compress.
 const rowBytes = 70
 
-// shadow counts what would become of a span.
+// shadow counts the records that decision d would keep and drop of a span.
 func (p *batchPass) shadow(d *decision) {
 	m := &p.measurement
 	if m.kind() == methodspan.KindCounts {

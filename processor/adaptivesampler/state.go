@@ -23,11 +23,11 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
 )
 
-// samplerState is what survives a restart: what the strategy has learned, and the rates in
-// force, so that SDKs that ask at once find what they have.
+// samplerState is the state that survives a restart: the strategy's state and the rates in force, so that SDKs
+// that ask right after a restart get the rates they already use.
 type samplerState struct {
 	Strategy string       `json:"strategy"`
-	Learned  []byte       `json:"learned"` // the strategy's own
+	Learned  []byte       `json:"learned"` // owned by the strategy
 	Groups   []groupState `json:"groups"`
 }
 
@@ -41,13 +41,13 @@ type groupState struct {
 
 type methodState struct {
 	Name      string          `json:"name"`
-	Class     string          `json:"class,omitempty"` // of a spelling in two parts
+	Class     string          `json:"class,omitempty"` // for names with separate class and method
 	Signature string          `json:"signature,omitempty"`
 	Apart     bool            `json:"apart,omitempty"`
 	Operation string          `json:"operation,omitempty"`
 	Ours      bool            `json:"ours,omitempty"`
 	Foreign   bool            `json:"foreign,omitempty"`
-	Mode      methodfile.Mode `json:"mode,omitempty"` // the decision, absent if the strategy made none
+	Mode      methodfile.Mode `json:"mode,omitempty"` // the decision; absent if the strategy made none
 	Rate      float64         `json:"rate,omitempty"`
 	CPURate   float64         `json:"cpu_rate,omitempty"`
 	Tier      string          `json:"tier,omitempty"`
@@ -65,7 +65,7 @@ func (m *methodState) key() methodKey {
 	return methodKey{id, m.Signature}
 }
 
-// valid reports whether the values are possible: a checksum detects accidents only.
+// valid reports whether the values are in range. A checksum detects only accidental damage.
 func (m *methodState) valid() bool {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch m.Mode {
@@ -80,7 +80,7 @@ func (m *methodState) valid() bool {
 	return share(m.Rate) && share(m.CPURate) && share(m.Arrived) && m.key().len() <= maxName && len(m.Operation) <= maxName
 }
 
-// decodeState reads a state and refuses what no sampler writes.
+// decodeState decodes a state and rejects one that no sampler writes.
 func decodeState(data []byte) (*samplerState, error) {
 	var s samplerState
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -111,7 +111,7 @@ func (l *controlLoop) capture() *samplerState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	groups := slices.SortedFunc(maps.Values(t.groups), func(a, b *group) int { return cmp.Compare(a.ordinal, b.ordinal) })
-	for _, g := range groups { // the oldest first, so that the newest is still known
+	for _, g := range groups { // oldest first, so that restore keeps the order of versions
 		gs := groupState{Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version}
 		for name, m := range g.plain {
 			gs.Methods = append(gs.Methods, m.state(qualified(name)))
@@ -142,15 +142,15 @@ func (m *method) state(key methodKey) methodState {
 	return s
 }
 
-// save writes the state. A failure is logged, counted, and retried at the next interval;
-// the decisions in force stay.
+// save writes the state. A failure is logged, counted and retried at the next interval. The decisions in force
+// stay.
 func (l *controlLoop) save() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unread {
 		if _, err := os.Lstat(l.config.State.File); !errors.Is(err, fs.ErrNotExist) {
 			l.telemetry.saved(false)
-			return // it was logged at start
+			return // logged at the start
 		}
 		l.unread = false
 	}
@@ -164,9 +164,9 @@ func (l *controlLoop) save() {
 	}
 }
 
-// restore reads the state of the previous process. A file that is no state of this
-// strategy is moved aside and logged once: the start is then like the first one. One
-// that cannot be read may be good: it stays, and is not overwritten.
+// restore reads the state of the previous process. A file that is not a valid state of this strategy is moved
+// aside and logged once, and the sampler starts without state. A file that cannot be read can be valid: it is
+// neither moved nor overwritten.
 func (l *controlLoop) restore() {
 	path := l.config.State.File
 	if path == "" {
@@ -221,7 +221,7 @@ func (l *controlLoop) read(path string) (*samplerState, error) {
 // claims are the state files in use by this process.
 var claims sync.Map
 
-// claim reserves the file: a second sampler can't use it.
+// claim reserves the state file, so that a second sampler cannot use it.
 func (l *controlLoop) claim() error {
 	if l.config.State.File == "" {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// maxReasons bounds the reasons with a label of their own in metrics, since the start.
+// maxReasons bounds the number of reasons with their own metric label since the start.
 const maxReasons = 64
 
-// stepTelemetry are the gauges that each step sets. A series that no longer applies is
-// set to zero. Steps come one at a time.
+// stepTelemetry holds the gauges set by each step. A series that no longer applies is set to zero. Steps never
+// run concurrently.
 type stepTelemetry struct {
 	methods      map[[2]string]int64 // by tier and class
 	reasons      map[[2]string]int64 // by tier and reason
-	namedReasons map[string]bool     // reasons with a label of their own
+	namedReasons map[string]bool     // reasons with their own label
 	costs        map[int]bool        // labels of tiers
 }
 
@@ -51,7 +51,7 @@ func (t *telemetry) records(ctx context.Context, l *controlLoop, kept float64) {
 	}
 }
 
-// services returns the number of services, all versions and instances as one.
+// services returns the number of services. Versions are not counted separately.
 func (t *methodTable) services() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -96,7 +96,7 @@ func (t *telemetry) countMethods(ctx context.Context, table *methodTable) {
 	}
 }
 
-// reasonLabel returns a reason without the name of a method.
+// reasonLabel returns a reason without method names.
 func reasonLabel(d *decision) string {
 	if !d.learned && strings.HasPrefix(d.reason, "methods[") {
 		return "method file"
@@ -117,8 +117,8 @@ func (t *telemetry) name(label int) string {
 	return t.names[label]
 }
 
-// shadowed records what the tiers in shadow cost, and how well that is known with
-// the rates of what arrives and with those that are only computed.
+// shadowed records the cost of the tiers in shadow and its relative standard error, both for the rates of the
+// arriving measurements and for the computed rates.
 func (t *telemetry) shadowed(ctx context.Context, table *methodTable) {
 	s := &t.steps
 	sums := make(map[int]*shadowError)

@@ -5,7 +5,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// strategyOf makes the strategy of a configuration, nil for the file's.
+// strategyOf returns the configured strategy, or nil for the strategy "file".
 func strategyOf(c *Config) decide.Strategy {
 	if c.Strategy == strategyFile {
 		return nil

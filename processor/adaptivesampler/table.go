@@ -11,45 +11,44 @@ import (
 )
 
 const (
-	// maxGroups bounds the versions of services with places of their own.
+	// maxGroups bounds the service versions with their own places.
 	maxGroups = 4096
 
-	// maxName keeps senders that are not behind method_spans, which bounds names,
-	// from filling memory with long ones.
+	// maxName bounds the bytes of a name. It protects memory from senders that do not pass through
+	// method_spans, which bounds names, too.
 	maxName = 2048
 )
 
-// group is one version of a service, and the methods that were met in it. Its
-// maps change under the table's lock.
+// group is one version of a service with the methods seen in it. Its maps change only under the table's lock.
 type group struct {
 	decide.Group
 	plain    map[string]*method    // by qualified name, without signature
 	apart    map[methodKey]*method // by any other spelling
 	methods  map[methodspan.Function]*method
-	callers  map[string]*method // by the normal form, where callees are asked for
-	overflow *method            // what shares one place: methods beyond the bound
-	unknown  *decide.Decision   // the strategy's, of methods without a decision; nil = none
-	ordinal  int64              // of two versions, the newer has the higher
-	changed  bool               // what is served is not what is in force
-	usd      atomic.Uint64      // per core hour, the bits of a float; 0 = no price
+	callers  map[string]*method // by the normal form; nil without a scorecard
+	overflow *method            // shared place of the methods beyond the bound
+	unknown  *decide.Decision   // the strategy's decision for methods without one of their own; nil = none
+	ordinal  int64              // higher for the newer of two versions
+	changed  bool               // the served table is out of date
+	usd      atomic.Uint64      // price of a core hour as the bits of a float; 0 = no price
 	takeover takeover
-	limits   [2]*intervalLimit      // of the service and of the sender; nil = none
-	sender   string                 // whose share it uses
-	other    atomic.Pointer[string] // another sender of it in this interval; nil = none
+	limits   [2]*intervalLimit      // limit of the service and limit of the sender; nil = none
+	sender   string                 // the sender whose share the group uses
+	other    atomic.Pointer[string] // another sender of the group in this interval; nil = none
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
 
-// holding is what one sender has of the table.
+// holding is the number of places that one sender occupies in the table.
 type holding struct{ groups, methods int }
 
-// shareOf returns what one sender may have of a bound, so that it never takes all.
+// shareOf returns the part of a bound that one sender can occupy: 7/8, so that it never occupies all.
 func shareOf(bound int) int { return bound - bound/8 }
 
-// roomOf returns what evict leaves of a bound.
+// roomOf returns the number of places that remain occupied after evict: 3/4 of the bound.
 func roomOf(bound int) int { return bound - bound/4 }
 
-// addHolding changes what a sender has. t.mu is held.
+// addHolding adds to the holding of a sender. t.mu must be held.
 func (t *methodTable) addHolding(sender string, groups, methods int) {
 	h := t.holders[sender]
 	if h == nil {
@@ -63,8 +62,8 @@ func (t *methodTable) addHolding(sender string, groups, methods int) {
 	}
 }
 
-// fullFor reports whether a sender, or the table, has no room for more. Who is not known has
-// no share.
+// fullFor reports whether the table, or the share of sender, has no room for more groups or methods. An unknown
+// sender has no share: only the table bounds it.
 func (t *methodTable) fullFor(sender string, groups, methods int) (noGroup, noMethod bool) {
 	noGroup, noMethod = len(t.groups)+groups >= maxGroups, t.count+methods >= t.maxMethods
 	if h := t.holders[sender]; h != nil && sender != "" {
@@ -74,23 +73,23 @@ func (t *methodTable) fullFor(sender string, groups, methods int) (noGroup, noMe
 	return noGroup, noMethod
 }
 
-// methodTable holds all methods that were met, and what is done with them.
+// methodTable holds all methods seen and the decisions for them.
 type methodTable struct {
 	maxMethods int
 	prepare    *preparer
 	meter      *meter // nil = no scorecard
 	limits     *intervalLimits
-	thinsCold  bool // methods without a decision are thinned to the rate that is served
+	thinsCold  bool // methods without a decision are thinned to the served rate
 
 	mu            sync.RWMutex
 	rules         *rules
 	groups        map[decide.Group]*group
-	overflowGroup *group              // of versions beyond the bound
-	unknown       *decide.Decision    // of groups that are new
-	count         int                 // spellings of methods
+	overflowGroup *group              // holds the versions beyond the bound
+	unknown       *decide.Decision    // the strategy's decision for methods of new groups
+	count         int                 // number of spellings of methods
 	holders       map[string]*holding // by sender
-	born          int64               // groups since the start
-	epoch         int64               // the interval
+	born          int64               // number of groups created since the start
+	epoch         int64               // number of the interval
 }
 
 func newMethodTable(maxMethods int, prepare *preparer, m *meter, l *intervalLimits) *methodTable {
@@ -121,7 +120,7 @@ func (t *methodTable) newMethod(g *group, f methodspan.Function, name string) *m
 	return m
 }
 
-// first returns what holds for a method until the strategy has decided about it.
+// first returns the decision for a method until the strategy has made one.
 func (t *methodTable) first(m *method) *decision {
 	if m.group.unknown == nil || !m.fixed.open {
 		return m.fixed
@@ -137,14 +136,14 @@ func (t *methodTable) first(m *method) *decision {
 	return d
 }
 
-// keepsCold reports whether the limit bounds what methods without a decision keep, so
-// that nothing else has to.
+// keepsCold reports whether methods without a decision are kept unthinned. That needs a limit, which bounds what
+// they keep.
 func (t *methodTable) keepsCold(unknown *decide.Decision) bool {
 	return t.limits.service > 0 && !t.thinsCold && unknown.Reason != decide.ReasonOverflow
 }
 
-// undecided returns what holds for a method that the strategy has not named, of what it
-// says of such methods.
+// undecided returns the decision for a method without one of its own. It is unknown, the strategy's decision for
+// such methods, with probability 1 if keepsCold allows it.
 func (t *methodTable) undecided(m *method, unknown *decide.Decision) *decide.Decision {
 	if m.decided != 0 || m == m.group.overflow || !t.keepsCold(unknown) {
 		return unknown
@@ -158,8 +157,8 @@ func (m *method) key() decide.Key {
 	return decide.Key{Group: m.group.Group, Class: m.function.Class, Method: m.function.Method, Signature: m.function.Signature}
 }
 
-// adopt puts another state of the method file in force: its modes and bounds at
-// once, the rates inside them as the strategy says from the next step on.
+// adopt puts a changed method file in force. Its modes and bounds apply at once. Rates within the bounds follow
+// the strategy from the next step on.
 func (t *methodTable) adopt(r *rules) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +173,7 @@ func (t *methodTable) adopt(r *rules) {
 	}
 }
 
-// all gives the methods, the shared places among them. t.mu is held.
+// all iterates over the methods, including the overflow places. t.mu must be held.
 func (t *methodTable) all() iter.Seq[*method] {
 	return func(yield func(*method) bool) {
 		for g := range t.everyGroup() {
@@ -201,7 +200,7 @@ func (t *methodTable) everyGroup() iter.Seq[*group] {
 	}
 }
 
-// find returns the place of a method by its key, nil if it has none. t.mu is held.
+// find returns the method of a key, or nil if it has no place. t.mu must be held.
 func (t *methodTable) find(key decide.Key) *method {
 	g, ok := t.groups[key.Group]
 	if !ok && key.Group == t.overflowGroup.Group {

@@ -17,20 +17,19 @@ import (
 )
 
 const (
-	// maxServed bounds the learned methods of one table, and its operations: the
-	// busiest are named, the others have what the default and the file say.
+	// maxServed bounds the learned methods and the operations of one table. The busiest are named. The others
+	// follow the default and the method file.
 	maxServed = 10_000
 
-	// mostRates is how many an SDK takes, the entries of the method file among
-	// them.
+	// mostRates is the maximum number of entries that an SDK accepts, including those of the method file.
 	mostRates = 100_000
 
-	// leastTTL is how long rates hold in an SDK that cannot ask, at least.
+	// leastTTL is the minimum time for which an SDK that cannot reach the collector keeps its rates.
 	leastTTL = 5 * time.Minute
 )
 
-// update makes the tables of the groups whose rates changed. One that is waited for
-// has none, so its processes keep what they have. l.mu is held.
+// update rebuilds the tables of the groups whose rates changed. A group with a pending takeover gets no table, so
+// its processes keep their rates. l.mu must be held.
 func (l *controlLoop) update(now time.Time) {
 	if !l.publishing() {
 		return
@@ -80,10 +79,10 @@ func (l *controlLoop) finish(t *rates.Table) *rates.Table {
 	return t
 }
 
-// tableOf makes the table of a group. The table's lock is held for reading.
+// tableOf builds the table of a group. The table's lock must be held for reading.
 func (l *controlLoop) tableOf(g *group) *rates.Table {
 	var named, operations []candidate
-	own := make(map[string]bool) // methods with an entry of their own
+	own := make(map[string]bool) // methods with their own entry
 	for f, m := range g.methods {
 		c := m.candidate()
 		if c.ours && m.decision.learned && m.decided > 0 && !m.decision.shadow {
@@ -107,7 +106,7 @@ func (l *controlLoop) tableOf(g *group) *rates.Table {
 	places := make(map[string]int)
 	for _, c := range busiest(operations, maxServed) {
 		rate := c.method.decision.rate
-		if c.method.decided == 0 && g.unknown != nil && c.method.decision.learned { // what is kept of it is not what it should send
+		if c.method.decided == 0 && g.unknown != nil && c.method.decision.learned { // the SDK is served the lower rate, though the sampler keeps more
 			rate = min(rate, g.unknown.P)
 		}
 		if at, ok := places[c.operation]; ok {
@@ -124,11 +123,11 @@ func byName(a, b rates.Rate) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Match, b.Match))
 }
 
-// candidate is a method that may be named in a table.
+// candidate is a method that a table can name.
 type candidate struct {
 	method    *method
 	ours      bool
-	operation string // "" if it is not another SDK's
+	operation string // "" if no other SDK sends it
 	calls     float64
 }
 
@@ -138,7 +137,7 @@ func (m *method) candidate() candidate {
 	return candidate{m, m.ours, m.operation, m.recent.calls}
 }
 
-// busiest keeps those with the most calls.
+// busiest returns the candidates with the most calls, at most min(most, maxServed).
 func busiest(all []candidate, most int) []candidate {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.calls, a.calls), strings.Compare(a.method.name, b.method.name))
@@ -164,7 +163,7 @@ func rateOf(m *method) rates.Rate {
 	return r
 }
 
-// addRule adds what the method file alone says of a method.
+// addRule adds the settings that only the method file can make.
 func addRule(r *rates.Rate, rule *methodfile.Rule) {
 	if r.CPUP == nil && !math.IsNaN(rule.CPURate) {
 		r.CPUP = &rule.CPURate
@@ -178,8 +177,8 @@ func addRule(r *rates.Rate, rule *methodfile.Rule) {
 	}
 }
 
-// defaultRate returns what methods do that the table does not name. With a tier in
-// shadow nothing is served that might hold for it.
+// defaultRate returns the rate of methods that the table does not name. If any tier is in shadow the rate is
+// empty, because an unnamed method can belong to that tier.
 func (l *controlLoop) defaultRate(unknown *decide.Decision) rates.Rate {
 	rule, d := &l.table.rules.file.Default, l.table.rules.otherwise
 	if l.prepare.shadow.any() {
@@ -195,7 +194,7 @@ func (l *controlLoop) defaultRate(unknown *decide.Decision) rates.Rate {
 	return r
 }
 
-// fileRate returns a rule of the file without the name of what it matches.
+// fileRate returns the rate of a rule of the file, without a name or pattern.
 func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
 	r := rates.Rate{Tier: d.tier, Reason: d.reason, Blocking: rule.Blocking}
 	switch {
@@ -214,8 +213,8 @@ func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
 	return r
 }
 
-// patterns returns the entries of the file for SDKs, which know neither signatures nor
-// tiers.
+// patterns returns the entries of the file for SDKs. It omits entries with a signature: SDKs know neither signatures
+// nor tiers.
 func (r *rules) patterns() []rates.Rate {
 	var all []rates.Rate
 	for rule, d := range r.decisions {
@@ -231,8 +230,8 @@ func (r *rules) patterns() []rates.Rate {
 	return all
 }
 
-// revisionOf names what a table makes SDKs do: not why, which may change without
-// anything to do.
+// revisionOf returns a hash of everything in a table that changes the behaviour of SDKs. Reasons are left out:
+// they can change when the behaviour does not.
 func revisionOf(t *rates.Table) string {
 	h := sha256.New()
 	number := func(x *float64) string {

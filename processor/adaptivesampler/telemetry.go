@@ -12,19 +12,19 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/metadata"
 )
 
-// spanOutcome is what the processor did with a span.
+// spanOutcome is the result of processing a span.
 type spanOutcome uint8
 
 const (
 	kept       spanOutcome = iota
-	thinnedOut             // not kept by the rate
-	limited                // not kept, because a limit of the interval had cut the rate
+	thinnedOut             // dropped by the rate
+	limited                // dropped because a limit of the interval had cut the rate
 	off                    // the method is off
-	tail                   // every call above a threshold: kept by right
+	tail                   // tail sample, always kept
 	exempt                 // counts, aggregates and process reports
-	unweighted             // a measurement without a probability: nothing can be decided
-	other                  // no method span
-	reported               // in shadow: it passes, and what would have become of it is counted
+	unweighted             // a measurement without a probability, for which nothing can be decided
+	other                  // not a method span
+	reported               // in shadow: it passes, and the outcome without shadow is counted
 	outcomeCount
 )
 
@@ -46,8 +46,7 @@ var contradictionNames = [contradictionCount]string{
 	probabilityDiffer: "probability",
 }
 
-// Labels of tiers. They come from a file that may change, so how many there can
-// be since the start is bounded.
+// Labels of tiers. Tiers come from a file that can change, so the number of labels since the start is bounded.
 const (
 	noTier = iota
 	overflowTier
@@ -56,8 +55,8 @@ const (
 	labelCount = firstTier + maxTiers
 )
 
-// batchCounts counts in plain memory what happens to one batch; it is recorded once,
-// because one update of a metric costs about as much as a span does here.
+// batchCounts counts the outcomes of one batch in plain memory. They are recorded once per batch, because one
+// update of a metric costs about as much as processing a span.
 type batchCounts struct {
 	spans          [labelCount][outcomeCount]int64
 	shadow         [labelCount]shadowCounts
@@ -65,10 +64,10 @@ type batchCounts struct {
 	overflow       int64
 }
 
-// shadowCounts are expected numbers of records.
+// shadowCounts holds expected numbers of records.
 type shadowCounts struct{ kept, dropped float64 }
 
-// telemetry records the counts of batches as metrics, by attribute sets that are made once.
+// telemetry records the counts of batches as metrics. Attribute sets are created once.
 type telemetry struct {
 	builder        *metadata.TelemetryBuilder
 	contradictions [contradictionCount][]metric.AddOption
@@ -117,14 +116,14 @@ func (t *telemetry) prepare(label int, name string) {
 	}
 }
 
-// label returns the index of a tier in batchCounts, which never changes.
+// label returns the index of a tier in batchCounts. The index of a tier never changes.
 func (t *telemetry) label(tier string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if label, ok := t.tiers[tier]; ok {
 		return label
 	}
-	label := firstTier + len(t.tiers) - 1 // the empty name is none of them
+	label := firstTier + len(t.tiers) - 1 // the empty name in t.tiers uses no label
 	if label >= labelCount {
 		return overflowTier
 	}

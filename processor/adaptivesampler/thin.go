@@ -10,40 +10,38 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// agreement is how far a threshold's probability may be from corehour.p:
-// a threshold written with four hex digits may be off by 2^-16.
+// agreement is the relative tolerance between a threshold's probability and corehour.p. A threshold with four hex
+// digits can be off by 2^-16.
 const agreement = 1e-4
 
-// slack is how far above the rate in force a probability may arrive and still be
-// that rate: what was rounded on its way is not thinned once more.
+// slack is the relative excess over the rate in force with which a probability can arrive and still count as that
+// rate. A value that was rounded on its way is not thinned again.
 const slack = 1e-3
 
-// contradiction is what a trace state does not agree with.
+// contradiction is the kind of inconsistency of a trace state.
 type contradiction uint8
 
 const (
 	noContradiction   contradiction = iota
-	stateUnreadable                 // it is no trace state
+	stateUnreadable                 // the trace state cannot be parsed
 	thresholdAboveR                 // th > R: the span cannot have been kept
-	probabilityDiffer               // th says another probability than corehour.p
+	probabilityDiffer               // the probability of th differs from corehour.p
 	contradictionCount
 )
 
-// arrival is what is known of the probability of a measurement that arrives.
+// arrival describes the sampling probability of an arriving measurement.
 //
-// If settled, R is uniform over [threshold, 2^56) and the probability is that
-// of the threshold, so that a higher threshold can go on from the same R:
-// keep iff max(T_in, T_here) <= R. Otherwise R says nothing, and a decision of
-// its own is drawn with the probability p_here / p_in. A trace id is R only of
-// what was sampled by it, which a th of another SDK tells; never without th:
-// Go's stock TraceIDRatioBased keeps low trace ids and writes none, so going on
-// from them would keep far too few.
+// If settled, R is uniform over [threshold, 2^56) and the probability is that of the threshold. A higher threshold
+// can then reuse R: keep iff max(T_in, T_here) <= R. Otherwise R cannot be used, and an independent draw keeps the
+// measurement with probability p_here / p_in. A trace id is used as R only if the span was sampled by it, which a
+// th of another SDK shows. Without th it is never used: Go's stock TraceIDRatioBased keeps low trace ids and writes
+// no th, so reusing such ids would keep far too few spans.
 type arrival struct {
 	p         float64
 	threshold sampling.Threshold
 	r         sampling.Randomness
 	settled   bool
-	stale     bool // th must go
+	stale     bool // th must be removed
 }
 
 func arrive(p float64, foreign bool, traceState string, id pcommon.TraceID) (arrival, contradiction) {
@@ -68,31 +66,31 @@ func arrive(p float64, foreign bool, traceState string, id pcommon.TraceID) (arr
 		return a, thresholdAboveR
 	}
 	switch other := a.threshold.Probability(); {
-	case other < p*(1-agreement): // another sampler came after corehour.p was written
+	case other < p*(1-agreement): // another sampler lowered the probability after corehour.p was written
 		a.p, a.settled = other, known
 		return a, probabilityDiffer
-	case other*(1-agreement) > p: // th does not know of all stages
+	case other*(1-agreement) > p: // th does not include all sampling stages
 		return a, probabilityDiffer
 	}
 	a.settled = known
 	return a, noContradiction
 }
 
-// thinned is whether the measurement is kept, and what of it changes.
+// thinned is the result of thin: whether the measurement is kept, and the changes to it.
 type thinned struct {
 	keep bool
 	p    float64
-	th   bool                 // the decision's threshold is to be written
-	rv   *sampling.Randomness // written next to th
+	th   bool                 // write the decision's threshold
+	rv   *sampling.Randomness // if not nil, written next to th
 }
 
-// thin decides whether a measurement is kept. It only reads probabilities.
+// thin decides whether a measurement is kept. It uses only probabilities, never measured values.
 func (a *arrival) thin(d *decision, random func() uint64) thinned {
 	if d.rate*(1+slack) >= a.p {
 		return thinned{keep: true, p: a.p}
 	}
 	if a.settled {
-		if !sampling.ThresholdGreater(d.threshold, a.threshold) { // equal but for rounding
+		if !sampling.ThresholdGreater(d.threshold, a.threshold) { // equal except for rounding
 			return thinned{keep: true, p: a.p}
 		}
 		return thinned{keep: d.threshold.ShouldSample(a.r), p: d.rate, th: true}
@@ -101,7 +99,7 @@ func (a *arrival) thin(d *decision, random func() uint64) thinned {
 	if uniform >= d.rate/a.p {
 		return thinned{}
 	}
-	// What was kept has an R above the threshold, and nothing else is known of it.
+	// R of a kept measurement is above the threshold and otherwise unknown, so it is drawn at random.
 	low := d.threshold.Unsigned()
 	above, _ := bits.Mul64(random(), sampling.MaxAdjustedCount-low)
 	rv, err := sampling.UnsignedToRandomness(low + above)
@@ -111,8 +109,8 @@ func (a *arrival) thin(d *decision, random func() uint64) thinned {
 	return thinned{keep: true, p: d.rate, th: true, rv: &rv}
 }
 
-// plainState writes th, and rv if it is not "", into a trace state that holds
-// nothing but them, without parsing it. False for all others.
+// plainState writes th, and rv if it is not "", into a trace state that contains nothing else, without parsing
+// it. It returns false for all other trace states.
 func plainState(state, th, rv string) (string, bool) {
 	if state != "" {
 		own, ok := strings.CutPrefix(state, "ot=th:")

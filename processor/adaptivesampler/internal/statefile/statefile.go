@@ -1,9 +1,8 @@
-// Package statefile keeps a state in a file of its own across restarts.
+// Package statefile keeps a state across restarts, in a file that holds nothing else.
 //
-// Its invariant: what Load returns is what one Save was given, whole. The file is
-// written aside, synced and renamed, and carries its form's version, its length
-// and a checksum, so that a torn, cut or foreign file is recognised. It does
-// not know what the state means.
+// Invariant: Load returns the complete state of one Save. Save writes to a temporary file, syncs it and renames
+// it. The file contains the version of its format, its length and a checksum, so that truncated, damaged or
+// foreign files are detected. The package does not interpret the state.
 package statefile
 
 import (
@@ -19,31 +18,30 @@ import (
 )
 
 const (
-	// Version is that of the file's form and of the state's.
+	// Version is the version of the file format and of the state.
 	Version = 1
 
-	// MaxSize bounds what is read, in bytes.
+	// MaxSize bounds the bytes read.
 	MaxSize = 512 << 20
 
 	magic = "corehour adaptive_sampler state"
 )
 
-// Encode puts a header line before a state.
+// Encode returns the state with a header line before it.
 func Encode(state []byte) []byte {
 	sum := sha256.Sum256(state)
 	header := fmt.Sprintf("%s %d %d %s\n", magic, Version, len(state), hex.EncodeToString(sum[:]))
 	return append([]byte(header), state...)
 }
 
-// Fault is what is wrong with a file that can be read and is no state: it will
-// never be one.
+// Fault is the error for a readable file that is not a valid state. Retrying cannot help.
 type Fault struct{ Rule string }
 
 func (f *Fault) Error() string { return f.Rule }
 
 func fault(format string, a ...any) error { return &Fault{fmt.Sprintf(format, a...)} }
 
-// Decode returns the state in a file's content. Its errors are Faults.
+// Decode returns the state in a file's content. Its errors are of type Fault.
 func Decode(data []byte) ([]byte, error) {
 	header, state, ok := bytes.Cut(data, []byte{'\n'})
 	if !ok || !bytes.HasPrefix(header, []byte(magic+" ")) {
@@ -66,14 +64,14 @@ func Decode(data []byte) ([]byte, error) {
 	return state, nil
 }
 
-// Load reads a state. A file that is not there is fs.ErrNotExist, one that is no
-// state a Fault; any other error is about reading.
+// Load reads a state. The error is fs.ErrNotExist for a missing file and a Fault for an invalid one. Any other
+// error is a read error.
 func Load(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // a pipe would block for ever
+	if !info.Mode().IsRegular() { // a pipe would block forever
 		return nil, fmt.Errorf("must be a regular file, found %s", info.Mode().Type())
 	}
 	if info.Size() > MaxSize {
@@ -91,8 +89,7 @@ func Load(path string) ([]byte, error) {
 	return Decode(data)
 }
 
-// Save replaces the state at once: after a crash at any moment the file holds the
-// old state or the new one.
+// Save replaces the state atomically: after a crash the file holds either the old or the new state.
 func Save(path string, state []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
@@ -100,8 +97,8 @@ func Save(path string, state []byte) error {
 	return durable.Replace(path, Encode(state), 0o600)
 }
 
-// Refuse moves a file aside that is no state, and returns where to. There is one
-// such place: the file refused last stays.
+// Refuse renames an invalid file and returns its new path. The path is always the same, so only the last refused
+// file is kept.
 func Refuse(path string) (string, error) {
 	to := path + ".refused"
 	return to, os.Rename(path, to)
