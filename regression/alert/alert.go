@@ -55,7 +55,7 @@ type Alert struct {
 	Records int64 `json:"records"`
 	// USDPerDay is the daily cost of the method in the head version minus the cost of the same calls in the base
 	// version. For a drift it is the cost of the last week minus the cost of these calls before the change. For a
-	// budget it is the spending above the plan. It is null without a price and for wall time. USDBasis is the time
+	// budget it is the spending above the plan. It is null without a price and for wall time. USDPerDayBasis is the time
 	// that is scaled to a day.
 	USDPerDay      *float64 `json:"usd_per_day"`
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`

@@ -1,12 +1,11 @@
-// Package delivery brings alerts to the people who should know: it gives each its
-// owner, leaves out what was accepted or is silenced, and sends what is new, what
-// got worse and what went away to the sinks of the owner.
+// Package delivery sends alerts to the people responsible. It sets the owner of each alert, leaves out accepted and
+// silenced alerts, and sends new, worse and resolved ones to the sinks of the owner.
 //
-// Its invariant: what a sink did not take stays in the state and is sent at the next
-// look, by this process or the next one. So every alert is sent at least once, and
-// again only if the process ends between the answer of a sink and its note of it.
+// Its invariant: an alert that a sink did not accept stays in the state and is sent at the next evaluation, by this
+// process or the next one. So every alert is sent at least once. It is sent again only if the process ends between
+// the response of the sink and the write of the state.
 //
-// It finds nothing itself: an evaluation is given to it.
+// It evaluates nothing: it receives the result of an evaluation.
 package delivery
 
 import (
@@ -22,62 +21,61 @@ import (
 	"github.com/corehour/corehour/regression/alert/state"
 )
 
-// Target is a sink and whose alerts go there: those of one owner, or, if Owner is
-// empty, those of all who have no sink of their own.
+// Target is a sink with the owner of the alerts it gets. Without an owner it gets the alerts of all owners without a
+// sink.
 type Target struct {
 	sink.Sink
 	Owner string
 }
 
-// Dispatcher delivers. The nil values of its fields mean nobody, nothing and nowhere.
+// Dispatcher delivers alerts. Its owners and silences can be nil, and its targets empty.
 type Dispatcher struct {
 	Store    *state.Store
 	Owners   *rules.Owners
 	Silences *rules.Silences
 	Targets  []Target
-	// Timeout bounds the deliveries of one evaluation, Grace what is left of them when the
-	// process is asked to end.
+	// Timeout limits the deliveries of one evaluation. Grace limits the remaining time once the process is asked
+	// to end.
 	Timeout, Grace time.Duration
 	Now            func() time.Time
 
-	later map[string]time.Time // sinks that want to be left alone until then
+	later map[string]time.Time // by sink: time before which nothing is sent (Retry-After)
 }
 
-// Findings is what one evaluation found. ThresholdPercent is the change that the rule wants,
-// by which growth beyond an accepted level is judged too.
+// Findings is the result of one evaluation. ThresholdPercent is the minimum change of the rule. It also limits the
+// growth above an accepted level.
 type Findings struct {
 	Alerts           []alert.Alert
 	ThresholdPercent float64
 	Gone             func(*alert.Alert) (why string, gone bool)
 }
 
-// Accepted is an alert with what was said when it was accepted.
+// Accepted is an alert with its acceptance.
 type Accepted struct {
 	alert.Alert
 	Accepted state.Accepted `json:"accepted"`
 }
 
-// Silenced is an alert with why nobody is notified.
+// Silenced is an alert with the end and the reason of its silence.
 type Silenced struct {
 	alert.Alert
 	Until  time.Time `json:"silenced_until"`
 	Reason string    `json:"silenced_because"`
 }
 
-// Sorted is what of an evaluation is to be reported.
+// Sorted holds the alerts of an evaluation, split into raised, accepted and silenced ones.
 type Sorted struct {
 	Alerts   []alert.Alert `json:"alerts"` // raised
 	Accepted []Accepted    `json:"accepted"`
 	Silenced []Silenced    `json:"silenced"`
 }
 
-// NewSorted returns what has no alert yet.
+// NewSorted returns a Sorted with empty lists.
 func NewSorted() Sorted {
 	return Sorted{Alerts: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
 }
 
-// Sort gives alerts their owners and leaves out what nobody is to be notified. It only
-// reads the state.
+// Sort sets the owners of the alerts and separates accepted and silenced ones. It only reads the state.
 func (d *Dispatcher) Sort(l Findings) (*Sorted, error) {
 	s, err := d.Store.Read()
 	if err != nil {
@@ -92,7 +90,7 @@ func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
 	for i := range l.Alerts {
 		a := l.Alerts[i]
 		if seen[a.ID] {
-			continue // of one id the first counts: the evaluation has the most expensive first
+			continue // of alerts with the same id the first counts; the evaluation sorts the most expensive first
 		}
 		seen[a.ID] = true
 		d.Owners.Own(&a)
@@ -108,8 +106,8 @@ func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
 	return &out
 }
 
-// Handle sorts what an evaluation found, remembers it and sends what is to be sent. An
-// error of a sink is a *Undelivered; the alerts count all the same.
+// Handle sorts the alerts of an evaluation, updates the state and sends pending alerts. An error of a sink is an
+// *Undelivered; the returned alerts are complete all the same.
 func (d *Dispatcher) Handle(ctx context.Context, l Findings) (*Sorted, error) {
 	if len(d.Targets) == 0 {
 		return d.Sort(l)
@@ -139,7 +137,7 @@ func (d *Dispatcher) Handle(ctx context.Context, l Findings) (*Sorted, error) {
 	return sorted, d.Flush(ctx)
 }
 
-// Undelivered says that a sink did not take alerts. They are sent later.
+// Undelivered is the error for alerts that a sink did not accept. They are sent later.
 type Undelivered struct {
 	Sink   string
 	Alerts int
@@ -152,8 +150,7 @@ func (u *Undelivered) Error() string {
 
 func (u *Undelivered) Unwrap() error { return u.Err }
 
-// Flush sends what is waiting, to all sinks side by side, within the timeout. When
-// ctx ends, the grace is what is left.
+// Flush sends pending alerts to all sinks in parallel within the timeout. When ctx ends, the grace period remains.
 func (d *Dispatcher) Flush(ctx context.Context) error {
 	s, err := d.Store.Read()
 	if err != nil || len(d.Targets) == 0 {
@@ -179,8 +176,7 @@ func (d *Dispatcher) Flush(ctx context.Context) error {
 	if d.later == nil {
 		d.later = map[string]time.Time{}
 	}
-	// Deliveries note in d.later who wants to be left alone, so it is read for all
-	// targets before the first delivery begins.
+	// Deliveries write Retry-After times to d.later, so it is read for all targets before the first delivery begins.
 	waiting := make([]map[alert.Status][]alert.Alert, len(d.Targets))
 	for i, t := range d.Targets {
 		if !d.Now().Before(d.later[t.Name()]) {
@@ -198,8 +194,8 @@ func (d *Dispatcher) Flush(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// goesTo reports whether an alert goes to a sink: to those of its owner, or, if he has
-// none, to those of everybody.
+// goesTo reports whether an alert is routed to a sink: a sink of its owner, or a sink without owner if its owner
+// has none.
 func (d *Dispatcher) goesTo(a *alert.Alert, t Target) bool {
 	if a.Owner != "" {
 		for _, other := range d.Targets {
@@ -211,7 +207,7 @@ func (d *Dispatcher) goesTo(a *alert.Alert, t Target) bool {
 	return t.Owner == ""
 }
 
-// send tells one sink everything, message by message, and notes what it took.
+// send sends all pending messages to one sink and records the accepted ones.
 func (d *Dispatcher) send(ctx context.Context, t Target, pending map[alert.Status][]alert.Alert, mu *sync.Mutex) error {
 	left := len(pending[alert.Firing]) + len(pending[alert.Resolved])
 	var refused []error
@@ -220,7 +216,7 @@ func (d *Dispatcher) send(ctx context.Context, t Target, pending map[alert.Statu
 			err := sink.Deliver(ctx, t, m)
 			if err != nil {
 				var f *sink.Failure
-				if !errors.As(err, &f) || f.Retry { // the next message would fare no better
+				if !errors.As(err, &f) || f.Retry { // the next message would fail too
 					mu.Lock()
 					if f != nil && f.After > 0 {
 						d.later[t.Name()] = d.Now().Add(f.After)

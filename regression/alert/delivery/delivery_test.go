@@ -15,14 +15,14 @@ import (
 	"github.com/corehour/corehour/regression/alert/state"
 )
 
-// fake is a sink that does what it is asked and notes what it took.
+// fake is a sink with scripted failures that records the messages it accepts.
 type fake struct {
 	name  string
 	mu    sync.Mutex
 	fails []error
 	hangs bool
 	took  []string
-	ids   []string // of messages
+	ids   []string // ids of messages
 }
 
 func (f *fake) Name() string  { return f.name }
@@ -61,7 +61,7 @@ func evaluationOf(gone bool, ids ...string) Findings {
 	return l
 }
 
-// Over restarts each sink hears of each alert once, and of its end.
+// Each sink gets each alert and its end once, also across restarts.
 func TestOnceOverRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestOnceOverRestarts(t *testing.T) {
 	})
 }
 
-// A sink that is down delays nobody else, and hears of everything when it is back.
+// A sink that is down delays no other sink, and gets all alerts when it is back.
 func TestOneSinkDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestOneSinkDown(t *testing.T) {
 	})
 }
 
-// MarkSent to end, what is under way has the grace and no more.
+// When the process is asked to end, deliveries in flight have the grace period.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatcher(t.TempDir(), Target{Sink: &fake{name: "down", hangs: true}})
@@ -117,7 +117,7 @@ func TestGrace(t *testing.T) {
 		if _, err := d.Handle(ctx, evaluationOf(false, "x")); err == nil || time.Since(begin) != time.Second+d.Grace {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
-		// One that answers in time is still told after the end.
+		// A sink that recovers within the grace period gets the alert although the context has ended.
 		slow := &fake{name: "slow", fails: []error{&sink.Failure{Reason: "busy", Retry: true, After: 5 * time.Second}}}
 		if _, err := dispatcher(t.TempDir(), Target{Sink: slow}).Handle(ctx, evaluationOf(false, "x")); err != nil || slow.tookAll() != "firing x" {
 			t.Errorf("%v: took %s", err, slow.tookAll())
@@ -125,7 +125,7 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// A sink that wants to be left alone is.
+// Nothing is sent to a sink before its Retry-After time.
 func TestLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
@@ -140,8 +140,7 @@ func TestLeftAlone(t *testing.T) {
 	})
 }
 
-// asked is a sink that notes, when it is asked how it is to be notified, how many answers
-// another has left to give by then.
+// asked is a sink that records, when Refreshes is called, how many responses another sink has left.
 type asked struct {
 	fake
 	other *fake
@@ -149,13 +148,13 @@ type asked struct {
 }
 
 func (a *asked) Refreshes() bool {
-	synctest.Wait() // a delivery that has begun comes as far as it can
+	synctest.Wait() // a delivery that has begun proceeds until it blocks
 	a.saw = len(a.other.fails)
 	return false
 }
 
-// What waits for whom is settled before anybody is notified: what a delivery notes of its
-// sink is not read while others are under way.
+// Pending alerts of all sinks are determined before the first delivery, so the results of deliveries in flight are
+// not read.
 func TestSettledBeforeTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := &fake{name: "busy", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
@@ -170,7 +169,7 @@ func TestSettledBeforeTold(t *testing.T) {
 	})
 }
 
-// Sinks that want to be left alone all at once do not disturb each other.
+// Retry-After responses of several sinks at the same time do not interfere.
 func TestAllBusy(t *testing.T) {
 	var targets []Target
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -190,7 +189,7 @@ func TestAllBusy(t *testing.T) {
 	}
 }
 
-// A message that is refused for good costs itself only.
+// A permanently refused message does not stop other messages.
 func TestRefusedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "answered 400"}}}
@@ -202,7 +201,7 @@ func TestRefusedMessage(t *testing.T) {
 	})
 }
 
-// Alerts go to the sinks of their owner, and to everybody's if he has none.
+// Alerts are routed to the sinks of their owner, or to the sinks without owner if their owner has none.
 func TestRouting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owners, _, err := rules.ParseOwners([]byte(`{"version": 1, "owners": [{"service": "service-x", "owner": "xs"}, {"service": "service-y", "owner": "ys"}]}`))
@@ -226,7 +225,7 @@ func TestRouting(t *testing.T) {
 	})
 }
 
-// An evaluation that says one alert twice is reported once.
+// Two alerts with the same id in one evaluation are reported once.
 func TestSaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f"}
@@ -237,7 +236,7 @@ func TestSaidTwice(t *testing.T) {
 	})
 }
 
-// An open alert keeps the time at which it was raised; one that comes back is raised again.
+// An open alert keeps the time at which it was raised; an alert that returns is raised again.
 func TestRaisedAt(t *testing.T) {
 	f := &fake{name: "f"}
 	d := dispatcher(t.TempDir(), Target{Sink: f})
@@ -264,7 +263,7 @@ func TestRaisedAt(t *testing.T) {
 	}
 }
 
-// Without sinks the state is read, for what was accepted, and never written.
+// Without sinks the state is only read, for acceptances, and never written.
 func TestWithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"
 	sorted, err := dispatcher(dir).Handle(t.Context(), evaluationOf(false, "x"))
@@ -276,8 +275,8 @@ func TestWithoutSinks(t *testing.T) {
 	}
 }
 
-// A receiver that drops messages of an id that it has seen hears of an alert that got
-// worse, and of one that came back; a message that is sent again has the id it had.
+// A receiver that drops messages with a known id still gets alerts that got worse or returned. A repeated message
+// keeps its id.
 func TestIDsOfMessages(t *testing.T) {
 	f := &fake{name: "hook", fails: []error{&sink.Failure{Reason: "lost", Retry: false}}}
 	d := dispatcher(t.TempDir(), Target{Sink: f})

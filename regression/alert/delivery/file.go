@@ -12,11 +12,11 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// maxAlertLine bounds what is read of one line; our own are far below.
+// maxAlertLine is the maximum length of a line that is read; lines written here are far shorter.
 const maxAlertLine = 1 << 20
 
-// AppendFile adds alerts to a file of JSON lines and returns those that it did
-// not hold yet. A line that is no alert, as a crash may leave one, stays.
+// AppendFile appends alerts to a file of JSON lines and returns those that the file did not contain yet. It keeps
+// lines that are not alerts, such as a line cut off by a crash.
 func AppendFile(path string, alerts []alert.Alert) (fresh []alert.Alert, err error) {
 	if len(alerts) == 0 {
 		return nil, nil
@@ -32,7 +32,7 @@ func AppendFile(path string, alerts []alert.Alert) (fresh []alert.Alert, err err
 	}
 	var lines []byte
 	if !whole {
-		lines = append(lines, '\n') // end the line that a crash cut off
+		lines = append(lines, '\n') // end a line that a crash cut off
 	}
 	for _, a := range alerts {
 		if held[a.ID] {
@@ -58,7 +58,7 @@ func AppendFile(path string, alerts []alert.Alert) (fresh []alert.Alert, err err
 	return fresh, nil
 }
 
-// heldAlerts returns which of the alerts the file holds, and whether it ends with a whole line.
+// heldAlerts returns the ids of the alerts that the file contains, and whether it ends with a complete line.
 func heldAlerts(f io.Reader, alerts []alert.Alert) (held map[string]bool, whole bool, err error) {
 	wanted := map[string]bool{}
 	for _, a := range alerts {
@@ -91,11 +91,11 @@ func heldAlerts(f io.Reader, alerts []alert.Alert) (held map[string]bool, whole 
 	}
 }
 
-// maxRemembered bounds the ids of alerts that a process remembers; beyond it the oldest are forgotten
-// and are fresh again.
+// maxRemembered is the maximum number of alert ids that a process remembers. The oldest are evicted and count as
+// fresh again.
 const maxRemembered = 100_000
 
-// Remembered are the alerts that a process has raised, and those that its file holds.
+// Remembered holds the ids of the alerts that a process has raised.
 type Remembered struct {
 	File string // of JSON lines; empty = none
 
@@ -103,8 +103,8 @@ type Remembered struct {
 	order []string
 }
 
-// Fresh returns the alerts that were not raised before, and remembers them. Those that the file holds
-// count as raised, so a restart does not repeat them.
+// Fresh returns the alerts that were not raised before, and remembers them. Alerts in the file count as raised, so a
+// restart does not repeat them.
 func (r *Remembered) Fresh(raised []alert.Alert) (fresh []alert.Alert, err error) {
 	for _, a := range raised {
 		if !r.ids[a.ID] {

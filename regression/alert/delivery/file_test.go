@@ -37,7 +37,7 @@ func TestAppendFile(t *testing.T) {
 	appended("c", of("a", "c", "b"))
 	appended("", of("a", "b", "c"))
 
-	// A crash cut the last line off; somebody wrote a very long one.
+	// The last line is cut off, as by a crash, and follows a very long line of another writer.
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestAppendFile(t *testing.T) {
 	}
 }
 
-// A process raises an alert once; one that starts again raises what its file does not hold.
+// A process raises an alert once. After a restart it raises only alerts that its file does not contain.
 func TestRemembered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	both := []alert.Alert{{ID: "a"}, {ID: "b"}}

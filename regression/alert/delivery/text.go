@@ -7,12 +7,12 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Muted says until when an alert is silenced, and why.
+// Muted returns the end and the reason of the silence as text.
 func (s *Silenced) Muted() string {
 	return fmt.Sprintf("until %s because %s", s.Until.UTC().Format(time.RFC3339), s.Reason)
 }
 
-// NotRaised lists the alerts that are accepted or muted, and why.
+// NotRaised returns a line for each accepted or muted alert, with the reason.
 func (s *Sorted) NotRaised() (lines []string) {
 	for i := range s.Accepted {
 		a := &s.Accepted[i]
@@ -25,7 +25,7 @@ func (s *Sorted) NotRaised() (lines []string) {
 	return lines
 }
 
-// SayAlerts prints the alerts that are raised.
+// SayAlerts adds the raised alerts to a document.
 func (s *Sorted) SayAlerts(d *output.Document) {
 	for i := range s.Alerts {
 		d.Say(s.Alerts[i].Lines()...)

@@ -12,12 +12,11 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// AlertmanagerPath is where the Alertmanager takes alerts (its API v2).
+// AlertmanagerPath is the path to which alerts are posted (API v2).
 const AlertmanagerPath = "/api/v2/alerts"
 
-// Alertmanager posts alerts to the Alertmanager. It identifies an alert by its
-// labels, so only what stays the same from evaluation to evaluation is one; and it forgets an
-// alert that is not sent again before it ends.
+// Alertmanager posts alerts to the Alertmanager. The Alertmanager identifies an alert by its labels, so labels contain
+// only fields that are the same in each evaluation. It drops an alert that is not sent again before its end.
 type Alertmanager struct {
 	name string
 	to   *Endpoint
@@ -25,8 +24,7 @@ type Alertmanager struct {
 	now  func() time.Time
 }
 
-// NewAlertmanager makes one. A firing alert ends by itself after hold, unless it is
-// sent again.
+// NewAlertmanager returns a sink for the Alertmanager. A firing alert ends after hold unless it is sent again.
 func NewAlertmanager(name string, to *Endpoint, hold time.Duration, now func() time.Time) *Alertmanager {
 	return &Alertmanager{name, to, hold, now}
 }
@@ -45,9 +43,9 @@ type postable struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// severities as they rise. Severity is a label, so an alert that got worse is another
-// one to the Alertmanager, and what it was before ends: nobody notes whether it was
-// sent, and an alert that is over when it is first heard of is reported to nobody.
+// severities are in ascending order. Severity is a label, so an alert that got worse is a new alert to the
+// Alertmanager. Send therefore ends the alerts with lower severities, whether or not they were ever sent: the
+// Alertmanager notifies nobody of an alert that is resolved when it first arrives.
 var severities = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
 
 // Send implements Sink.
@@ -60,7 +58,7 @@ func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 	var alerts []postable
 	post := func(of *alert.Alert, until time.Time) {
 		p := postableOf(of)
-		if p.StartsAt.After(now) { // of a clock that runs ahead
+		if p.StartsAt.After(now) { // a clock that runs ahead
 			p.StartsAt = now
 		}
 		p.EndsAt = until
@@ -80,7 +78,7 @@ func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 	return a.to.post(ctx, m.ID, body)
 }
 
-// alertNames by kind, as rules of the Alertmanager match them.
+// alertNames are the values of the alertname label by kind. Routes of the Alertmanager match them.
 var alertNames = map[string]string{
 	alert.Regression: "CorehourRegression", alert.MoreCalls: "CorehourRegression", alert.WholeService: "CorehourRegression",
 	alert.Budget: "CorehourBudget", alert.Drift: "CorehourDrift",
@@ -93,7 +91,7 @@ func postableOf(a *alert.Alert) postable {
 	}
 	p := postable{Labels: map[string]string{"alertname": name}, Annotations: map[string]string{}, StartsAt: a.FirstSeen.UTC()}
 	set := func(into map[string]string, key, value string) {
-		if value != "" { // an empty label is none
+		if value != "" { // an empty label is no label
 			into[key] = cut(output.Printable(value))
 		}
 	}
@@ -117,7 +115,7 @@ func postableOf(a *alert.Alert) postable {
 			p.Annotations["generic_price"] = "true"
 		}
 	}
-	if a.AssumedShare > 0 { // the description says what helps
+	if a.AssumedShare > 0 { // the description names the remedy
 		p.Annotations["assumed_share"] = strconv.FormatFloat(a.AssumedShare, 'g', 3, 64)
 	}
 	if len(a.Links) > 0 {
@@ -139,7 +137,7 @@ func summary(a *alert.Alert) string {
 	return fmt.Sprintf("%s of %s became %.1f%% more expensive from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
 }
 
-// maxText bounds a label or an annotation, in bytes.
+// maxText is the maximum length of a label or an annotation, in bytes.
 const maxText = 2048
 
 func cut(s string) string {
@@ -147,7 +145,7 @@ func cut(s string) string {
 		return s
 	}
 	end := maxText
-	for end > 0 && s[end]&0xc0 == 0x80 { // inside of a character
+	for end > 0 && s[end]&0xc0 == 0x80 { // inside a UTF-8 character
 		end--
 	}
 	return s[:end] + "..."

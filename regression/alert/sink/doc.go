@@ -1,10 +1,9 @@
-// Package sink sends messages to where people look: a webhook of one's own, the
-// Alertmanager, Slack or what understands its webhooks.
+// Package sink sends messages to a webhook, to the Alertmanager, or to Slack and services with compatible webhooks.
 //
-// Its invariant: a secret (the address of a webhook, a header) is read from the
-// environment or a file, and no error, log line or state holds it.
+// Its invariant: a secret (the address of a webhook, a header) is read from the environment or a file, and is never
+// part of an error, a log line or the state.
 //
-// It remembers nothing: what was sent is known by package state.
+// It keeps no record of sent messages: package state does.
 package sink
 
 import (
@@ -15,22 +14,22 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Sink is one place to send messages to.
+// Sink is a destination of messages.
 type Sink interface {
-	// Name tells sinks apart, in messages and in the state. It holds no secret.
+	// Name returns the unique name of the sink in messages and in the state. It contains no secret.
 	Name() string
-	// Refreshes reports whether firing alerts are sent at every evaluation, as the
-	// Alertmanager wants, instead of once.
+	// Refreshes reports whether firing alerts are sent at every evaluation, as the Alertmanager requires, instead of
+	// once.
 	Refreshes() bool
-	// Send sends one message, trying once. Its error is a *Failure.
+	// Send makes one attempt to send a message. Its error is a *Failure.
 	Send(ctx context.Context, m alert.Message) error
 }
 
-// Failure is why a message was not taken.
+// Failure is the reason why a message was not accepted.
 type Failure struct {
 	Reason string
-	// Retry reports whether the same message may be taken later; After is how long
-	// the other side wants to be left alone, 0 if it does not say.
+	// Retry reports whether the same message can be accepted later. After is the wait that the receiver asks for, 0
+	// if it asks for none.
 	Retry bool
 	After time.Duration
 }

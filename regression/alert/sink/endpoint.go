@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Endpoint is where and how to post.
+// Endpoint is an address with its headers.
 type Endpoint struct {
 	url     string
 	headers http.Header
 	client  *http.Client
-	secrets []string // what must not be repeated in an error
+	secrets []string // texts to remove from errors
 }
 
-// client is shared by all endpoints. It follows no redirect: that would hand the
-// headers and the message to somebody nobody named.
+// client is shared by all endpoints. It follows no redirects: a redirect would pass the headers and the message to a
+// host that is not configured.
 var client = &http.Client{
 	Transport: transport(),
 	CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -35,8 +35,8 @@ func transport() *http.Transport {
 	return t
 }
 
-// NewEndpoint checks an address and headers. path is added to the address, unless it
-// ends with it. headers are lines of `Name: value` and may be the zero Secret.
+// NewEndpoint validates an address and headers. path is appended to the address unless it ends with it. headers
+// contains lines `Name: value` and can be the zero Secret.
 func NewEndpoint(address Secret, path string, headers Secret) (*Endpoint, error) {
 	u, err := url.Parse(address.reveal())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -89,8 +89,8 @@ func NewEndpoint(address Secret, path string, headers Secret) (*Endpoint, error)
 	return e, nil
 }
 
-// shortest is the length, in bytes, from which a text may be a secret: shorter ones
-// are parts of paths, and hiding them would hide words.
+// shortest is the minimum length of a secret, in bytes. Shorter texts are parts of paths, and hiding them would hide
+// ordinary words.
 const shortest = 6
 
 func (e *Endpoint) hide(s string) {

@@ -20,7 +20,7 @@ import (
 
 func message() alert.Message { return alert.Messages(alert.Firing, regressed())[0] }
 
-// Answers of every kind: which are repeated, and what is said of them.
+// Responses of every kind: whether they are retried, and their error text.
 func TestFaults(t *testing.T) {
 	answer := func(status int, header, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -33,7 +33,7 @@ func TestFaults(t *testing.T) {
 	}
 	raw := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else closing resets the connection, with what was answered
+			_, _ = io.Copy(io.Discard, r.Body) // an unread body resets the connection at close, which would lose the response
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {
 				panic(err)
@@ -94,10 +94,10 @@ func TestRetryAfterDate(t *testing.T) {
 	}
 }
 
-// One that takes the request and never answers.
+// A server that reads the request and never responds.
 func TestHang(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices who leaves
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after the body was read
 		<-r.Context().Done()
 	}))
 	defer s.Close()
@@ -143,7 +143,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A server that speaks TLS badly.
+// A server with broken TLS.
 func TestBrokenTLS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,7 +169,7 @@ func TestBrokenTLS(t *testing.T) {
 	<-done
 }
 
-// scripted answers as it was configured, and notes when it was asked.
+// scripted is a sink with scripted responses that records the time of each attempt.
 type scripted struct {
 	answers []error
 	asked   []time.Duration
@@ -198,7 +198,7 @@ func TestDeliverRetries(t *testing.T) {
 		name     string
 		answers  []error
 		deadline time.Duration
-		attempts [2]int // at least, at most
+		attempts [2]int // minimum, maximum
 		taken    bool
 	}{
 		{"at once", nil, time.Minute, [2]int{1, 1}, true},
@@ -216,7 +216,7 @@ func TestDeliverRetries(t *testing.T) {
 			if (err == nil) != tc.taken || len(s.asked) < tc.attempts[0] || len(s.asked) > tc.attempts[1] {
 				t.Errorf("%s: %v after attempts at %v", tc.name, err, s.asked)
 			}
-			for i := 2; i < len(s.asked); i++ { // waits grow, up to jitter
+			for i := 2; i < len(s.asked); i++ { // waits grow, apart from jitter
 				if wait := s.asked[i] - s.asked[i-1]; wait < firstWait/2 || wait > mostWait {
 					t.Errorf("%s: waited %s", tc.name, wait)
 				}
@@ -240,7 +240,7 @@ func TestDeliverEnds(t *testing.T) {
 	})
 }
 
-// Through a real server: two faults, then it is taken, once.
+// With a real server: two failures, then the message is accepted once.
 func TestDeliverOverHTTP(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Spec is a sink as people write it: a kind and where its secrets are.
+// Spec is the configuration of a sink: its kind and the sources of its secrets.
 type Spec struct {
 	Kind    string // webhook, slack or alertmanager
 	Owner   string // part of the name
@@ -13,11 +13,11 @@ type Spec struct {
 	Headers string // env:NAME, file:PATH or empty
 }
 
-// holdOnce is how long the Alertmanager keeps alerts of a command that evaluates once: a timer may
-// run it once a day.
+// holdOnce is the time that the Alertmanager keeps alerts of a command that evaluates once: a timer can run it once a
+// day.
 const holdOnce = 25 * time.Hour
 
-// holdOf is how long the Alertmanager keeps a firing alert that is not sent again.
+// holdOf returns the time that the Alertmanager keeps a firing alert that is not sent again.
 func holdOf(period time.Duration) time.Duration {
 	if period == 0 {
 		return holdOnce
@@ -25,7 +25,7 @@ func holdOf(period time.Duration) time.Duration {
 	return max(4*period, 15*time.Minute)
 }
 
-// New makes the sink. period is that of evaluations, 0 for a single one.
+// New returns the sink of a Spec. period is the time between evaluations, 0 for a single evaluation.
 func New(s Spec, period time.Duration, now func() time.Time) (Sink, error) {
 	name, read, path := s.Kind, ReadSecret, ""
 	if s.Owner != "" {

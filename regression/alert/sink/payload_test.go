@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// indented makes a payload readable, and proves that it is JSON.
+// indented formats a payload and checks that it is JSON.
 func indented(t *testing.T, body string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -21,7 +21,7 @@ func indented(t *testing.T, body string) string {
 	return b.String()
 }
 
-// sinks of every kind that post to one address.
+// sinks returns a sink of each kind for one address.
 func sinks(e *Endpoint) map[string]Sink {
 	return map[string]Sink{
 		"webhook":      NewWebhook("webhook", e),
@@ -30,10 +30,10 @@ func sinks(e *Endpoint) map[string]Sink {
 	}
 }
 
-// assumed is an alert of a service of which little is known how its spans were sampled.
+// assumed returns alerts of a service with a large share of calls without a known sampling probability.
 func assumed() []alert.Alert {
 	a := drifting()[:1]
-	a[0].USDPerDay = nil // which are not made of them
+	a[0].USDPerDay = nil // not computed for such calls
 	a[0].MarkAssumed(0.83)
 	return a
 }
@@ -72,7 +72,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// No name acts in what it ends up in.
+// Hostile names are escaped in every payload.
 func TestHostileNamesInPayloads(t *testing.T) {
 	address, got := server(t)
 	for kind, s := range sinks(endpoint(t, address, "")) {
@@ -94,7 +94,7 @@ func TestHostileNamesInPayloads(t *testing.T) {
 			if err := json.Unmarshal([]byte(body), &message); err != nil {
 				t.Fatal(err)
 			}
-			// Everything hostile stands in code: outside of backticks there is nothing.
+			// Hostile text appears only in code spans, never outside of backticks.
 			for i, part := range strings.Split(message.Text, "`") {
 				if i%2 == 0 && strings.ContainsAny(part, "<>@&") {
 					t.Errorf("outside of code: %q in %q", part, message.Text)
@@ -110,7 +110,7 @@ func TestHostileNamesInPayloads(t *testing.T) {
 	}
 }
 
-// A deployment that made everything more expensive still makes a short message.
+// A deployment that made all methods more expensive still gives a short message.
 func TestManyAlerts(t *testing.T) {
 	var many []alert.Alert
 	for i := range 250 {

@@ -17,14 +17,13 @@ import (
 )
 
 const (
-	// attemptTimeout is how long one attempt may take, the answer included.
+	// attemptTimeout is the timeout of one attempt, including the response.
 	attemptTimeout = 10 * time.Second
-	// maxAnswer bounds what is read of an answer, in bytes.
+	// maxAnswer is the maximum number of bytes read from a response.
 	maxAnswer = 4 << 10
 )
 
-// post posts a JSON body once. id names what is posted, for receivers that drop
-// repeats by it.
+// post makes one POST request with a JSON body. id identifies the message for receivers that drop duplicates.
 func (e *Endpoint) post(ctx context.Context, id string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -45,8 +44,7 @@ func (e *Endpoint) post(ctx context.Context, id string, body []byte) error {
 		return e.transportFailure(err)
 	}
 	defer resp.Body.Close()
-	// The status decides; what of the body can't be read only makes the message
-	// shorter.
+	// Only the status decides. A body that cannot be read only shortens the error text.
 	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if resp.StatusCode/100 == 2 {
 		return nil
@@ -54,11 +52,11 @@ func (e *Endpoint) post(ctx context.Context, id string, body []byte) error {
 	return e.refusal(resp, answer)
 }
 
-// transportFailure is an attempt without an answer. All are worth repeating but
-// those in which the other side is not who it should be.
+// transportFailure returns the failure of an attempt without a response. All are retried except a failed
+// verification of the server's identity.
 func (e *Endpoint) transportFailure(err error) *Failure {
 	var outer *url.Error
-	if errors.As(err, &outer) { // its text has the URL
+	if errors.As(err, &outer) { // its text contains the URL
 		err = outer.Err
 	}
 	var untrusted *tls.CertificateVerificationError
@@ -69,7 +67,7 @@ func (e *Endpoint) transportFailure(err error) *Failure {
 	return f
 }
 
-// refusal is an answer other than yes.
+// refusal returns the failure for a response with a status that is not a success.
 func (e *Endpoint) refusal(resp *http.Response, answer []byte) *Failure {
 	f := permanent("answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	if said := strings.TrimSpace(e.clean(string(answer))); said != "" {
@@ -85,8 +83,8 @@ func (e *Endpoint) refusal(resp *http.Response, answer []byte) *Failure {
 	return f
 }
 
-// retryable tells answers that the same request may not get again: too many
-// requests, too slow, and faults of the server, but not what it will never do.
+// retryable reports whether a repeated request can succeed after this status: too many requests, timeouts, and
+// server errors, except permanent ones.
 func retryable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -97,7 +95,7 @@ func retryable(status int) bool {
 	return status/100 == 5
 }
 
-// retryAfter reads the header of that name: seconds or a date (RFC 9110, 10.2.3).
+// retryAfter parses the Retry-After header: seconds or a date (RFC 9110, 10.2.3).
 func retryAfter(s string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if seconds, err := strconv.ParseUint(s, 10, 31); err == nil {
@@ -109,7 +107,7 @@ func retryAfter(s string, now time.Time) time.Duration {
 	return 0
 }
 
-// clean takes out secrets that the other side repeats, the longest first.
+// clean removes secrets that the server repeats, the longest first.
 func (e *Endpoint) clean(s string) string {
 	secrets := slices.Clone(e.secrets)
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })

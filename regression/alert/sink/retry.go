@@ -9,15 +9,15 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Waits between attempts: each is twice the one before, up to the most, and is
-// drawn from its upper half so that many jobs do not come back at once.
+// Waits between attempts. Each is twice the one before, up to a maximum. The wait is drawn from the upper half of
+// this time, so that many jobs do not retry at the same moment.
 const (
 	firstWait = 500 * time.Millisecond
 	mostWait  = 30 * time.Second
 )
 
-// Deliver sends a message until it is taken, refused for good, or the context
-// ends. It does not begin to wait for what lies behind the context's deadline.
+// Deliver sends a message until it is accepted or permanently refused, or ctx ends. It does not wait for an attempt
+// that would be after the deadline of ctx.
 func Deliver(ctx context.Context, s Sink, m alert.Message) error {
 	wait := firstWait
 	for {

@@ -9,18 +9,16 @@ import (
 	"strings"
 )
 
-// Secret is a text that must not be seen. Printed, marshalled or formatted in any
-// way it shows where it came from.
+// Secret is a text that must not be shown. Printing, marshalling or formatting it shows its source instead.
 type Secret struct {
 	source string
-	value  func() string // no formatting verb looks inside a function
+	value  func() string // a function, because no formatting verb prints its content
 }
 
-// maxSecret bounds a secret, in bytes.
+// maxSecret is the maximum length of a secret, in bytes.
 const maxSecret = 64 << 10
 
-// ReadSecret reads what env:NAME or file:PATH stands for. Blanks around it do not
-// belong to it.
+// ReadSecret reads the secret at env:NAME or file:PATH, without surrounding white space.
 func ReadSecret(source string) (Secret, error) {
 	kind, name, _ := strings.Cut(source, ":")
 	var value string
@@ -36,14 +34,14 @@ func ReadSecret(source string) (Secret, error) {
 			return Secret{}, err
 		}
 	default:
-		// What was found may be the secret itself.
+		// The value found can be the secret itself, so it is not shown.
 		return Secret{}, errors.New("want env:NAME or file:PATH, found something else: a secret on a command line is seen by everybody on the machine")
 	}
 	return newSecret(source, strings.TrimSpace(value)), nil
 }
 
-// ReadAddress reads an address that need not be secret: a plain URL without a user
-// and without parameters may stand for itself.
+// ReadAddress reads an address that need not be secret: in addition to env:NAME and file:PATH it accepts a plain URL
+// without user and parameters.
 func ReadAddress(source string) (Secret, error) {
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
 		u, err := url.Parse(source)

@@ -29,7 +29,7 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
 func usd(x float64) *float64 { return &x }
 
-// regressed returns two methods that one deployment made more expensive.
+// regressed returns alerts for two methods that one deployment made more expensive.
 func regressed() []alert.Alert {
 	a := alert.Alert{
 		Schema: alert.Schema, ID: "0a1b2c3d4e5f", Kind: alert.Regression,
@@ -44,8 +44,7 @@ func regressed() []alert.Alert {
 	return []alert.Alert{a, b}
 }
 
-// others of the same deployment: a method that is called more often, and all methods
-// together.
+// others returns further alerts of the same deployment: a method that is called more often, and the whole service.
 func others() []alert.Alert {
 	oftener, whole := regressed()[0], regressed()[0]
 	oftener.ID, oftener.Kind, oftener.Base, oftener.Head, oftener.ChangePercent = "123412341234", alert.MoreCalls, 1, 6, 500
@@ -55,7 +54,7 @@ func others() []alert.Alert {
 	return []alert.Alert{oftener, whole}
 }
 
-// drifting are two methods of a service with different versions around.
+// drifting returns drifts of two methods of a service, with different versions around them.
 func drifting() []alert.Alert {
 	a, b := regressed()[0], regressed()[1]
 	for _, d := range []*alert.Alert{&a, &b} {
@@ -73,7 +72,7 @@ func overBudget() alert.Alert {
 	}
 }
 
-// hostile is an alert whose every name is an attack.
+// hostile returns an alert in which every name is an injection attempt.
 func hostile() alert.Alert {
 	const evil = "`<!channel> *x* <https://e.example|y> & @here\x1b[2J\n\u202e\"}],\"a\":\xff"
 	a := regressed()[0]
@@ -86,14 +85,14 @@ func hostile() alert.Alert {
 	return a
 }
 
-// received is what a server got.
+// received is a request that the test server got.
 type received struct {
 	header http.Header
 	path   string
 	body   string
 }
 
-// server takes everything and hands it on.
+// server accepts all requests and passes them to got.
 func server(t *testing.T) (address string, got <-chan received) {
 	t.Helper()
 	c := make(chan received, 10)

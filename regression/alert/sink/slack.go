@@ -10,14 +10,14 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Slack posts a message as text to an incoming webhook of Slack, or of what
-// understands the same (Mattermost, Rocket.Chat, Discord with /slack).
+// Slack posts a message as text to an incoming webhook of Slack or of a compatible service (Mattermost, Rocket.Chat,
+// Discord with /slack).
 type Slack struct {
 	name string
 	to   *Endpoint
 }
 
-// NewSlack makes one.
+// NewSlack returns a sink for Slack.
 func NewSlack(name string, to *Endpoint) *Slack { return &Slack{name, to} }
 
 // Name implements Sink.
@@ -35,8 +35,8 @@ func (s *Slack) Send(ctx context.Context, m alert.Message) error {
 	return s.to.post(ctx, m.ID, body)
 }
 
-// maxListed is how many methods a message lists: more nobody reads in a chat, and
-// Slack cuts long texts.
+// maxListed is the maximum number of methods in a message. Longer lists are not read in a chat, and Slack cuts long
+// texts.
 const maxListed = 20
 
 var slackMarks = map[alert.Severity]string{
@@ -83,7 +83,7 @@ func slackText(m *alert.Message) string {
 	return b.String()
 }
 
-// generic marks dollars by a public list price.
+// generic returns the mark for dollars at a public list price.
 func generic(price bool) string {
 	if price {
 		return " (generic price)"
@@ -134,13 +134,13 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 	return b.String() + ", id " + code(a.ID)
 }
 
-// slackLevels are what it was and what it is.
+// slackLevels returns the levels before and after the change.
 func slackLevels(a *alert.Alert) string {
 	l := a.Levels()
 	switch {
 	case a.Kind == alert.Budget:
 		return fmt.Sprintf("%s, planned are %s", l.Level(), l.Before)
-	case l.Before == "": // the change is said already
+	case l.Before == "": // the change is in the text already
 		return strings.TrimPrefix(l.Of, "of the ")
 	}
 	return fmt.Sprintf("%s instead of %s", l.Level(), l.Before)

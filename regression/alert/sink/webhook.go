@@ -7,13 +7,13 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Webhook posts a message as it is.
+// Webhook posts a message unchanged as JSON.
 type Webhook struct {
 	name string
 	to   *Endpoint
 }
 
-// NewWebhook makes one.
+// NewWebhook returns a sink for a webhook.
 func NewWebhook(name string, to *Endpoint) *Webhook { return &Webhook{name, to} }
 
 // Name implements Sink.

@@ -1,11 +1,10 @@
-// Package state remembers, between evaluations and over restarts, which alerts are open,
-// where each was sent, and which slowdowns were accepted.
+// Package state stores, across evaluations and restarts, the open alerts, the sinks to which each was sent, and the
+// accepted regressions.
 //
-// Its invariant: the file is either the one before or the one after a change, never
-// half of one, and two processes that change it do so one after the other. What
-// could not be sent stays in it and is sent later: it is the queue of the sinks.
+// Its invariant: the file holds the state before or after a change, never a partial one, and changes by two processes
+// are serialised. Alerts that could not be sent stay in the file and are sent later: it is the queue of the sinks.
 //
-// It holds no secret: sinks are known by name.
+// It contains no secret: sinks are stored by name.
 package state
 
 import (
@@ -17,38 +16,38 @@ import (
 // Version is the version of the file format. Files of another version are refused.
 const Version = 1
 
-// Bounds of what is remembered. Beyond them the oldest go, and Dropped counts them.
+// Limits of the state. Above them the oldest entries are dropped, and Dropped counts them.
 const (
 	MaxOpen     = 5_000
 	MaxAccepted = 5_000
 )
 
-// forgetAfter is how long an alert that nobody looked at stays open, and a resolved
-// one waits for its sinks.
+// forgetAfter is the time after which an open alert that no evaluation judged is resolved, and a resolved alert no
+// longer waits for its sinks.
 const forgetAfter = 30 * 24 * time.Hour
 
-// State is what is remembered.
+// State is the content of the file.
 type State struct {
 	Version  int        `json:"version"`
-	Checksum string     `json:"checksum,omitempty"` // CRC-32C of the file, with zeros for its digits; only there
+	Checksum string     `json:"checksum,omitempty"` // CRC-32C of the file with zeros for its digits; set only in the file
 	Open     []Open     `json:"open"`
 	Accepted []Accepted `json:"accepted"`
-	// Dropped counts alerts forgotten for want of room.
+	// Dropped counts the entries dropped because of the limits.
 	Dropped int64 `json:"dropped"`
 }
 
-// Open is an alert that was raised and, if Resolved, went away since.
+// Open is a raised alert; Resolved is set if it was resolved since.
 type Open struct {
 	Alert    alert.Alert `json:"alert"`
 	Raised   time.Time   `json:"raised"`
 	Seen     time.Time   `json:"seen"`
 	Resolved bool        `json:"resolved"`
 	Silenced bool        `json:"silenced"`
-	// Sent is what each sink was notified last.
+	// Sent is the last status sent to each sink.
 	Sent map[string]alert.Status `json:"sent"`
 }
 
-// status is what sinks should know.
+// status returns the status that sinks should have.
 func (o *Open) status() alert.Status {
 	if o.Resolved {
 		return alert.Resolved
@@ -56,7 +55,7 @@ func (o *Open) status() alert.Status {
 	return alert.Firing
 }
 
-// find is the place of an alert among the open ones, -1 = none.
+// find returns the index of an alert in Open, -1 if there is none.
 func (s *State) find(id string) int {
 	for i := range s.Open {
 		if s.Open[i].Alert.ID == id {

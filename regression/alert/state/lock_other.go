@@ -4,6 +4,6 @@ package state
 
 import "os"
 
-// Without a lock two processes may undo each other's changes: an alert is then sent
-// twice, or an acceptance has to be repeated.
+// flock does nothing on this platform. Without a lock two processes can overwrite each other's changes: an alert is
+// then sent twice, or an acceptance has to be repeated.
 func flock(*os.File) error { return nil }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// flock waits: a change takes a moment.
+// flock blocks until the lock is free; a change takes only a moment.
 func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }

@@ -25,7 +25,7 @@ func raised(id string, severity alert.Severity) alert.Alert {
 
 func everybody(*alert.Alert) bool { return true }
 
-// told is what a sink has to be notified, as text.
+// told returns the pending alerts of a sink as text.
 func told(s *State, name string, refreshes bool) string {
 	var out []string
 	pending := s.Pending(name, refreshes, everybody)
@@ -38,7 +38,7 @@ func told(s *State, name string, refreshes bool) string {
 	return strings.Join(out, ", ")
 }
 
-// The life of an alert, as a sink hears of it.
+// The life cycle of an alert, as a sink receives it.
 func TestLife(t *testing.T) {
 	s := &State{Version: Version}
 	at := noon
@@ -85,7 +85,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// An alert that no sink ever heard of goes without a word.
+// An alert that was never sent to a sink is resolved without a message.
 func TestGoneUntold(t *testing.T) {
 	s := &State{Version: Version}
 	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}})
@@ -174,7 +174,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Two callers of one method are two alerts, in one evaluation and in two.
+// Two callers of one method are two alerts, in one evaluation and across two.
 func TestCallersApart(t *testing.T) {
 	oftener := func(caller string) alert.Alert {
 		a := raised("", alert.Info)
@@ -201,7 +201,7 @@ func TestCallersApart(t *testing.T) {
 			t.Error("accepting one of two callers covers the other, or not itself")
 		}
 	}
-	// An evaluation that says one alert twice says it once.
+	// Two alerts with the same id in one evaluation count once.
 	s, worse := &State{Version: Version}, x
 	worse.Severity = alert.Critical
 	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{x, worse}, Silenced: []alert.Alert{x}, Gone: still})
@@ -210,14 +210,14 @@ func TestCallersApart(t *testing.T) {
 	}
 }
 
-// All methods together have no level: one comparison is accepted, up to its change.
+// A whole service has no level: the acceptance covers one comparison, up to its change.
 func TestAcceptWholeService(t *testing.T) {
 	service := func(kind, base, head string, change, low float64) *alert.Alert {
 		a := &alert.Alert{
 			Kind: kind, Service: "shop", Metric: "cpu", Basis: "standardised", BaseVersion: base, HeadVersion: head,
 			ChangePercent: change, Interval: [2]float64{low, 2*change - low},
 		}
-		if kind == alert.Drift { // of whose id versions are no part
+		if kind == alert.Drift { // its id contains no versions
 			a.FirstSeen = map[string]time.Time{"1": noon, "8": noon.AddDate(0, 2, 0)}[base]
 		}
 		a.ID = alert.ID(a)
@@ -265,7 +265,7 @@ func TestStore(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Error("reading made a directory")
 	}
-	// Many at a time, each adding one: none is lost.
+	// Concurrent updates, each adding an alert: none is lost.
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -318,7 +318,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Whichever bit of the file has changed, it is named and nothing of it is believed.
+// A flipped bit anywhere in the file gives an error, and no part of the state is used.
 func TestDamagedBits(t *testing.T) {
 	store := At(t.TempDir())
 	err := store.Update(func(s *State) error {
@@ -368,7 +368,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A state is next to its warehouse, or in the working directory under the name of a place elsewhere.
+// The state of a warehouse is next to it, or in the working directory under a name derived from a remote location.
 func TestDirectoryOf(t *testing.T) {
 	for warehouse, want := range map[string]string{
 		"/srv/warehouse/":                  "/srv/warehouse.state",

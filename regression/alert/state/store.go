@@ -18,7 +18,7 @@ import (
 const (
 	fileName = "state.json"
 	lockName = "LOCK"
-	// maxFile bounds the file, in bytes; a full state is far below.
+	// maxFile is the maximum size of the file, in bytes; a full state is far smaller.
 	maxFile = 256 << 20
 )
 
@@ -28,14 +28,14 @@ func checksum(data []byte) string {
 	return fmt.Sprintf("crc32c:%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// Store is a directory with a state.
+// Store is a directory with a state file.
 type Store struct{ dir string }
 
-// At is the store in a directory, which need not exist yet.
+// At returns the store of a directory, which need not exist yet.
 func At(dir string) *Store { return &Store{dir} }
 
-// DirectoryOf is where the state of a warehouse is by default: next to it, or, if it is no local directory,
-// in the working directory under the name of its place.
+// DirectoryOf returns the default directory of the state of a warehouse: next to a local warehouse, or for a remote
+// one in the working directory under a name derived from its location.
 func DirectoryOf(warehouse string) string {
 	if scheme, place, ok := strings.Cut(warehouse, "://"); ok {
 		place, _, _ = strings.Cut(place, "?")
@@ -44,7 +44,7 @@ func DirectoryOf(warehouse string) string {
 	return filepath.Clean(warehouse) + ".state"
 }
 
-// Read is the state as it is; empty if there is none.
+// Read returns the current state, empty without a file.
 func (s *Store) Read() (*State, error) {
 	path := filepath.Join(s.dir, fileName)
 	f, err := os.Open(path)
@@ -88,7 +88,7 @@ func (s *Store) Read() (*State, error) {
 	return &state, nil
 }
 
-// Update changes the state while nobody else does. If change fails nothing changes.
+// Update changes the state under an exclusive lock. If change returns an error, nothing changes.
 func (s *Store) Update(change func(*State) error) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("state: %w", err)
@@ -97,7 +97,7 @@ func (s *Store) Update(change func(*State) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	defer lock.Close() // which releases it
+	defer lock.Close() // also releases the lock
 	if err := flock(lock); err != nil {
 		return fmt.Errorf("state: lock %s: %w", lock.Name(), err)
 	}
@@ -111,11 +111,10 @@ func (s *Store) Update(change func(*State) error) (err error) {
 	return s.write(state)
 }
 
-// write replaces the file at once: who reads it meanwhile, or after a crash, finds
-// the one before or this one.
+// write replaces the file atomically: a reader, also after a crash, finds the old or the new file.
 func (s *Store) write(state *State) error {
 	sealed := *state
-	sealed.Checksum = noChecksum // before all that may spell the same
+	sealed.Checksum = noChecksum // the field precedes all text that can contain the same characters
 	data, err := json.MarshalIndent(&sealed, "", " ")
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
