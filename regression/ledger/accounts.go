@@ -6,17 +6,17 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Accounts is what `corehour check` prints.
+// Accounts is the report of `corehour check`.
 type Accounts struct {
 	// Balanced: every call emitted by a process is in exactly one stored
 	// counts row. Dead processes do not unbalance it: what they did not hand
 	// out is in no account.
 	Balanced bool `json:"balanced"`
-	// CouldNotTell: there are rows of ours, and no process has an account; or nothing is
-	// known to be wrong, and calls are missing that another warehouse may hold.
+	// CouldNotTell is set if there are rows of our SDK but no process has an account, or if no fault is known but
+	// calls are missing that another warehouse can contain.
 	CouldNotTell bool `json:"could_not_tell"`
-	// RolledUpTo is the last date that keeps no account, because its rows were added
-	// up; AccountsFrom the first one after it. Empty where none was rolled up.
+	// RolledUpTo is the last date without accounts, because its rows were rolled up. AccountsFrom is the first
+	// date after it. Both are empty if nothing was rolled up.
 	RolledUpTo    string `json:"rolled_up_to,omitempty"`
 	AccountsFrom  string `json:"accounts_from,omitempty"`
 	SchemaVersion int    `json:"schema_version"`
@@ -25,9 +25,8 @@ type Accounts struct {
 	Rows          int64  `json:"rows"`  // in them
 	// NewestRow is the end of the newest row, of any kind; null without rows.
 	NewestRow *time.Time `json:"newest_row"`
-	// FreshnessP99Seconds is the time from the end of a row to the commit of
-	// its file, or the end of its load job, that 99% stay below; null where none
-	// tells. The note says what it was found from, or why not.
+	// FreshnessP99Seconds is the delay from the end of a row to the commit of its file, or the end of its load
+	// job, for 99% of the rows; null if unknown. The note contains the source of the figure or the reason.
 	FreshnessP99Seconds *float64 `json:"freshness_p99_seconds"`
 	FreshnessNote       string   `json:"freshness_note,omitempty"`
 	// Warehouses are those that were read together; what stands above is of all of them:
@@ -36,7 +35,7 @@ type Accounts struct {
 	Services   []Service   `json:"services"`
 	Processes  []Process   `json:"processes"`
 	Losses     Losses      `json:"losses"`
-	// Faults say in words why it does not balance.
+	// Faults are the reasons why the accounts do not balance.
 	Faults []string `json:"faults"`
 	// Reconciled are the services whose methods were estimated to cost more than the CPU
 	// time of their processes; null where that is not known, as in BigQuery.
@@ -74,9 +73,9 @@ type Service struct {
 	Rows           int64   `json:"rows"`
 	ForeignRows    int64   `json:"foreign_rows"`            // outside of the ledger
 	ForeignCalls   float64 `json:"foreign_calls"`           // estimates
-	AssumedCalls   float64 `json:"assumed_calls"`           // of these: nothing says how their spans were sampled
-	MayBeMerged    bool    `json:"processes_may_be_merged"` // it is not known which process sent some of them
-	ImpossibleRows int64   `json:"impossible_rows"`         // with numbers that are read as not given, or in the future and not read
+	AssumedCalls   float64 `json:"assumed_calls"`           // part of ForeignCalls from spans of unknown sampling
+	MayBeMerged    bool    `json:"processes_may_be_merged"` // the sending process of some rows is unknown
+	ImpossibleRows int64   `json:"impossible_rows"`         // with impossible numbers, which are read as missing, or in the future, which are not read
 	// MeasuredAboveCounted are measurements beyond the calls that their processes counted.
 	MeasuredAboveCounted float64 `json:"measured_above_counted"`
 	UnpricedShare        float64 `json:"unpriced_rows_share"`
@@ -110,15 +109,14 @@ type Process struct {
 	// not in LostInTransit.
 	NotJudgedCalls int64           `json:"not_judged_calls"`
 	MissingBatches *MissingBatches `json:"missing_batches,omitempty"`
-	// Partial: the process began before the first date that was looked at, and
-	// its account starts at its first process row there; or there is none, and
-	// nothing can be missed.
+	// Partial is set if the process began before the first date that was read: its account starts at its first
+	// process row there. It is also set if there is no process row, so that no call can be found missing.
 	Partial bool `json:"partial"`
 	// SDK holds the process's own counters as of its last process row.
 	SDK map[string]float64 `json:"sdk"`
 }
 
-// Losses are all that is known to be missing, by name.
+// Losses are all known losses, by name.
 type Losses struct {
 	LostInTransit  int64 `json:"lost_in_transit"`  // calls
 	NotJudgedCalls int64 `json:"not_judged_calls"` // missing, and maybe in another warehouse
@@ -137,15 +135,15 @@ type Losses struct {
 	Collector map[string]float64 `json:"collector"`
 }
 
-// DeadProcess is a process that ended without a word.
+// DeadProcess is a process that ended without a final process row.
 type DeadProcess struct {
 	query.Service
 	Version  string    `json:"version"`
 	Instance string    `json:"instance"`
 	LastSeen time.Time `json:"last_seen"`
-	// CallsLost is always null: at most the calls of one counts interval, and
-	// nobody is left who knows them.
+	// CallsLost is always null: it is at most the calls of one counts interval, but the number was lost with the
+	// process.
 	CallsLost *int64 `json:"calls_lost"`
-	// KnowsOthers: it may send to several collectors, and may live on with another one.
+	// KnowsOthers is set if the process can send to several collectors, and can still be running with another one.
 	KnowsOthers bool `json:"knows_other_collectors,omitempty"`
 }

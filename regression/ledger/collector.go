@@ -22,7 +22,7 @@ const (
 	askCollector = 10 * time.Second
 )
 
-// lossWords mark the collector's counters that tell of losses.
+// lossWords occur in the names of the collector's counters of losses.
 var lossWords = []string{
 	"lost", "unknown", "damaged", "dead_letters", "dropped", "refused", "failed", "duplicate", "forgotten", "skipped", "faults",
 }

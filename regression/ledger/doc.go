@@ -1,5 +1,5 @@
-// Package ledger says whether every call that was counted in a process is stored,
-// and names what is not.
+// Package ledger checks that every call that was counted in a process is stored, and names the
+// missing ones.
 //
 // Its invariant: a process's emitted calls are the stored counts plus
 // lost_in_transit; what can't be known (calls of the last interval of a process

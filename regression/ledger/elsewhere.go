@@ -27,9 +27,9 @@ type MissingBatches struct {
 // endpointsStat is the SDK's figure of the collectors that a process may send to.
 const endpointsStat = "export.endpoints"
 
-// judgeMissing decides which missing calls are lost, and which may be in a warehouse that
-// was not read: those in missing batches of a process that may send to more collectors than
-// were read. A process that does not say to how many may do so if one collector was read.
+// judgeMissing divides missing calls into lost ones and calls that can be in a warehouse that was not read. The latter
+// are in missing batches of a process that can send to more collectors than were read. If a process does not
+// report its number of collectors, they are assumed to exist if one collector was read.
 func (r *Accounts) judgeMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, once bool) error {
 	if !w.InFiles() {
 		return nil // all collectors write to one dataset
@@ -64,7 +64,7 @@ func (r *Accounts) judgeMissing(ctx context.Context, w *query.Warehouse, filter 
 	})
 }
 
-// batchPrefix is what stands before the number in the ids of a process's batches.
+// batchPrefix returns the prefix of the number in the ids of a process's batches.
 func batchPrefix(a *query.Account) string {
 	key := methodspan.ProcessKey{
 		ServiceNamespace: a.Namespace, Service: a.Name, Version: a.Version, Environment: a.Environment, Instance: a.Instance,
@@ -75,8 +75,8 @@ func batchPrefix(a *query.Account) string {
 	return key.Hash() + "-"
 }
 
-// missingBatches compares what process rows say of emitted calls with the batches between
-// them. With partial it begins at the first process row, else with batch 1.
+// missingBatches compares the emitted calls in process rows with the batches between them. If partial is set it
+// begins at the first process row, else with batch 1.
 func missingBatches(batches []query.Batch, prefix string, partial bool) MissingBatches {
 	type numbered struct {
 		number int64
@@ -142,8 +142,7 @@ func (m *MissingBatches) String() string {
 // maxNamed is how many processes a sentence names.
 const maxNamed = 3
 
-// notJudged says in words which calls may be in another collector's warehouse; empty if
-// there are none.
+// notJudged describes the calls that can be in another collector's warehouse; empty if there are none.
 func (r *Accounts) notJudged() string {
 	if r.Losses.NotJudgedCalls == 0 {
 		return ""

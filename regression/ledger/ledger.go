@@ -27,7 +27,7 @@ var sdkLosses = []string{
 	"cpu.untrusted", "cpu.unavailable",
 }
 
-// answers are what the warehouse says, for accounts to be made of.
+// answers are the results of queries from which accounts are computed.
 type answers struct {
 	duplicates []query.Duplicate
 	once       bool // rows that are stored twice are left out
@@ -71,9 +71,8 @@ func ask(ctx context.Context, w *query.Warehouse, filter query.Filter) (a answer
 	return a, err
 }
 
-// Check makes the report about the processes that were seen in the window that the
-// warehouse was opened with, and reads no other dates than those it touches. An
-// account that goes beyond them is made of what is between two of the process's rows.
+// Check reports on the processes with rows in the window of the warehouse. It reads only the dates that the window
+// touches. The account of a process that ran longer covers the time between two of its process rows.
 func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now time.Time) (*Accounts, error) {
 	a, err := ask(ctx, w, filter)
 	if err != nil {
@@ -103,7 +102,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	return r, nil
 }
 
-// describe says what was read, and how soon rows could be.
+// describe adds the rows that were read and their freshness.
 func (r *Accounts) describe(w *query.Warehouse, fresh []query.Freshness) {
 	for i := range w.Files {
 		r.Rows += w.Files[i].Rows
@@ -120,7 +119,7 @@ func (r *Accounts) describe(w *query.Warehouse, fresh []query.Freshness) {
 	}
 }
 
-// addServices adds up what is known of each service, its processes last.
+// addServices adds the totals of each service, without its processes.
 func (r *Accounts) addServices(a *answers) {
 	services := map[query.Service]*Service{}
 	of := func(s query.Service) *Service {
@@ -194,7 +193,7 @@ func closeAccount(a *query.Account, firstDate string, cut bool, now time.Time) P
 		p.ProcessStart = &a.ProcessStart
 	}
 	switch {
-	case a.Beats == 0: // nothing says what was emitted
+	case a.Beats == 0: // the number of emitted calls is unknown
 		p.Partial = true
 		p.HandedOutCalls = p.CountedCalls
 	case p.ProcessStart != nil && p.ProcessStart.Format(time.DateOnly) < firstDate:
@@ -251,7 +250,7 @@ func freshness(f query.Freshness) (p99 *float64, note string) {
 	return p99, f.Note
 }
 
-// Why returns in words why it is unknown whether it balances.
+// Why returns the reason why the balance is unknown.
 func (r *Accounts) Why() string {
 	if missing := r.notJudged(); missing != "" {
 		return missing
@@ -259,7 +258,7 @@ func (r *Accounts) Why() string {
 	return r.whyNoAccount()
 }
 
-// whyNoAccount says in words why there are no accounts, or not of all dates.
+// whyNoAccount returns the reason why there are no accounts, or not for all dates.
 func (r *Accounts) whyNoAccount() string {
 	if r.RolledUpTo != "" {
 		return "dates up to " + r.RolledUpTo + " are rolled up and keep no account"
@@ -267,8 +266,7 @@ func (r *Accounts) whyNoAccount() string {
 	return "the rows of this time say nothing of emitted calls"
 }
 
-// LeftOut says in words which dates are not told of; empty if all that were looked at
-// are.
+// LeftOut describes the dates without accounts; empty if there are none.
 func (r *Accounts) LeftOut() string {
 	switch {
 	case r.RolledUpTo == "" || r.CouldNotTell && r.Losses.NotJudgedCalls == 0:
@@ -279,7 +277,7 @@ func (r *Accounts) LeftOut() string {
 	return "accounts are of " + r.AccountsFrom + " and later: " + r.whyNoAccount()
 }
 
-// judge says whether the account balances and what is wrong if not.
+// judge sets whether the accounts balance, and the faults if not.
 func (r *Accounts) judge() {
 	if n := r.Losses.LostInTransit; n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%d calls were emitted and are not stored (lost_in_transit)", n))

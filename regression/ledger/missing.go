@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// NoteMissing notes in costs how many calls processes of each service emitted that are not
-// stored: figures lack what these cost.
+// NoteMissing records in costs how many emitted calls of each service are not stored: the figures do not include
+// the cost of these calls.
 func NoteMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, costs *cost.Table, now time.Time) error {
 	if !w.InFiles() { // each query is paid for
 		return nil

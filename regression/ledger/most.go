@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Most are the top services (0 = all) that most calls are missing of, then those that emitted
-// most, and a line on the others.
+// Most returns the top services (0 = all), by missing calls, then by emitted calls, and a line on the
+// others.
 func (r *Accounts) Most(top int) (shown []Service, more []string) {
 	shown, left := output.Most(r.Services, top, func(a, b Service) int {
 		return cmp.Or(cmp.Compare(off(b.LostInTransit)+b.NotJudgedCalls, off(a.LostInTransit)+a.NotJudgedCalls),

@@ -41,7 +41,7 @@ func (r *Accounts) Document(format output.Format, v View) *output.Document {
 	return d
 }
 
-// rowNotes say which rows were read and how fresh they are.
+// rowNotes returns lines on the rows that were read and their freshness.
 func (r *Accounts) rowNotes(v View) (lines []string) {
 	if note := r.LeftOut(); note != "" {
 		lines = append(lines, note)

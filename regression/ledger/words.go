@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/cost"
 )
 
-// Verdict says in words whether it balances.
+// Verdict describes whether the accounts balance.
 func (r *Accounts) Verdict() string {
 	switch {
 	case r.CouldNotTell:
@@ -20,7 +20,7 @@ func (r *Accounts) Verdict() string {
 	return "balanced: every emitted call is stored once"
 }
 
-// Notes say what is wrong with rows of services, or not known of them.
+// Notes describes faults and unknowns in the rows of services.
 func (r *Accounts) Notes() []string {
 	var notes []string
 	for _, s := range r.Services {
@@ -45,7 +45,7 @@ func (r *Accounts) Notes() []string {
 	return cost.Few(notes)
 }
 
-// Advice returns where missing calls may be found.
+// Advice returns suggestions where to find missing calls.
 func (r *Accounts) Advice() []string {
 	one := len(r.Warehouses) == 1
 	moved := slices.ContainsFunc(r.Losses.DeadProcess, func(d DeadProcess) bool { return d.KnowsOthers })

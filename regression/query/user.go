@@ -122,7 +122,7 @@ func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err er
 	return rows, w.explain(ctx, err)
 }
 
-// startUser starts the statement. The returned tableReading is nil for BigQuery.
+// startUser starts the statement. The returned tableReading is empty for BigQuery.
 func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql.Rows, *tableReading, func(), error) {
 	if w.remote != nil {
 		rows, err := w.remoteUser(ctx, text)

@@ -223,9 +223,9 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	return nil
 }
 
-// lateFrom returns the start of the newest hour with rows in files, but at most the hour of now, in case a clock is
-// ahead. A rolled-up date has no counts outstanding, and a rollup does not name the processes of its
-// counts.
+// lateFrom returns the time pendingFor before the newest row in files, or before now, in case a clock is
+// ahead. It is at least the end of the last rolled-up date: no counts of that date are outstanding, and a
+// rollup does not name the processes of its counts.
 func lateFrom(files []parquet.File, now time.Time) int64 {
 	const date = int64(24 * time.Hour)
 	newest, rolledUp := int64(0), int64(0)
