@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// layered is a service of layers of two methods, each called by both of the layer
-// above, whose lowest layer became more expensive.
+// layered returns a service of layers of two methods. Both methods of a layer call both of the next. The lowest layer
+// became more expensive.
 func layered(depth int) *evidence.Deployment {
 	rng := rand.New(rand.NewPCG(1, 2))
 	d := &evidence.Deployment{Begin: epoch, Bucket: 5 * time.Minute, Buckets: 6, Callers: []string{"(entry)"}}
@@ -23,7 +23,7 @@ func layered(depth int) *evidence.Deployment {
 		}
 	}
 	layers := len(d.Methods)
-	for i := range 3 * layers { // enough others for a common mode
+	for i := range 3 * layers { // enough other methods for a common change
 		d.Methods = append(d.Methods, fmt.Sprint("other", i))
 	}
 	for i := range 8 {
@@ -35,7 +35,7 @@ func layered(depth int) *evidence.Deployment {
 			callers = []int{1 + m/2*2 + 2, 1 + m/2*2 + 3}
 		}
 		for i, in := range d.Instances {
-			cost := 1e5 * (1 + 0.002*float64(m/2)) // callees come before callers: they cost less
+			cost := 1e5 * (1 + 0.002*float64(m/2)) // callees cost less than callers, so they come first
 			switch {
 			case m >= layers:
 				cost = 1e5
@@ -57,7 +57,7 @@ func layered(depth int) *evidence.Deployment {
 	return d
 }
 
-// Two ways down from each of 40 layers are 2^40 ways in all. None is walked twice.
+// 40 layers with two methods each have 2^40 paths. No method is visited twice.
 func TestManyLayers(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Where every call is timed a loop makes exactly as many calls each time: that they
-// do not vary at all is no reason to say nothing.
+// A loop makes exactly the same number of calls each time. A variance of zero must not prevent a verdict.
 func TestCallsThatNeverVary(t *testing.T) {
 	const a, b, fromOutside, fromA = 0, 1, 0, 1
 	for calls, found := range map[float64]bool{1: false, 6: true} {

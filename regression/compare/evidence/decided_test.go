@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// What the trace says of the evidence and of evaluations is what decided.
+// The trace describes the evidence and the evaluations that decided.
 func TestDecided(t *testing.T) {
 	for _, c := range []struct {
 		eValue           float64
 		cheaperAtLast    bool
-		evaluations      int // that raised it before
+		evaluations      int // earlier evaluations that raised it
 		over             bool
 		decided          string
 		fails            []string // conditions that do not hold

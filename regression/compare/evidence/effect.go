@@ -84,8 +84,8 @@ type instanceSums struct{ u, e, v, known, used float64 }
 // do not differ at all, as with the calls of a fixed loop.
 const leastDiffer = 0.001
 
-// clearlyNoisier is the factor by which the residual variance of one version must exceed the pooled variance before that
-// version gets a variance of its own.
+// clearlyNoisier is the factor by which the residual variance of one version must exceed the pooled variance before
+// that version gets a variance of its own.
 const clearlyNoisier = 1.5
 
 // kappa estimates the variance of a residual per unit of v from the differences of buckets within an instance. It adds

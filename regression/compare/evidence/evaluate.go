@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Evaluate judges all methods by the complete buckets. memory is that of the previous evaluation; the returned Memory is
-// for the next one.
+// Evaluate judges all methods by the complete buckets. memory is that of the previous evaluation; the returned
+// Memory is for the next one.
 func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 	results, memory, err := EvaluateAll([]*Deployment{d}, o, memory)
 	if err != nil {
@@ -19,9 +19,9 @@ func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) 
 	return results[0], memory, nil
 }
 
-// EvaluateAll judges the methods of one deployment that was measured by several metrics, one Deployment per metric. Each
-// method is judged by one metric, and all methods are one family of hypotheses. The verdicts on the whole service and
-// on calls come from the first metric.
+// EvaluateAll judges the methods of one deployment that was measured by several metrics, one Deployment per metric.
+// Each method is judged by one metric, and all methods are one family of hypotheses. The verdicts on the whole
+// service and on calls come from the first metric.
 func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, error) {
 	if err := o.validate(); err != nil {
 		return nil, memory, err
@@ -229,8 +229,8 @@ func (l *evaluation) report(calls []compared) *Result {
 	return r
 }
 
-// raise applies e-BH and the conditions of an alert to one family of hypotheses, and returns the raised methods. It also
-// sets the power of each test.
+// raise applies e-BH and the conditions of an alert to one family of hypotheses, and returns the raised methods. It
+// also sets the power of each test.
 func raise(family []*compared, least float64, o Options) []alertKey {
 	logE := make([]float64, len(family))
 	for i, c := range family {

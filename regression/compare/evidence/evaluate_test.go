@@ -32,7 +32,7 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
-// The leaf that got more expensive is reported; its callers are folded into it.
+// The leaf that got more expensive is reported; its callers are explained by it.
 func TestDeepestMethodIsRaised(t *testing.T) {
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
@@ -48,13 +48,13 @@ func TestDeepestMethodIsRaised(t *testing.T) {
 			t.Errorf("%s is %s because of %v, want explained by %s", caller, v.State, v.Explains, callee)
 		}
 	}
-	// 2 Parse a call of Total, 300 calls of that in each of 6 instances and 5 minutes.
+	// 2 calls of Parse per call of Total; 300 calls of Total in each of 6 instances and 5 minutes.
 	if want := 0.3 * 4000 * 2 * 300 * 6 * 288; math.Abs(parse.ExcessPerDay/want-1) > 0.2 {
 		t.Errorf("excess %.4g ns a day, want about %.4g", parse.ExcessPerDay, want)
 	}
 }
 
-// A caller whose own code got more expensive as well is reported next to its callee.
+// A caller whose own code also got more expensive is reported next to its callee.
 func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
@@ -70,9 +70,8 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 	}
 }
 
-// On few instances of busy hosts a caller's growth comes out larger or smaller than
-// what it pays more for its callee. It is the callee's all the same, as long as nothing
-// else is known; what is, is reported.
+// With few instances on busy hosts, noise makes a caller's growth larger or smaller than that of its callee. The callee
+// explains it unless the caller's own growth is significant; then the caller is reported too.
 func TestCallersAmidNoise(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
@@ -82,7 +81,7 @@ func TestCallersAmidNoise(t *testing.T) {
 	const seeds = 40
 	for _, c := range []struct {
 		upset, own float64
-		told       [2]int // of the deployments, Total next to Parse, at least and at most
+		told       [2]int // minimum and maximum number of deployments that report Total as well as Parse
 	}{
 		{0.04, 1, [2]int{0, 0}},
 		{0.02, 1, [2]int{0, 0}},
@@ -115,9 +114,8 @@ func TestCallersAmidNoise(t *testing.T) {
 	}
 }
 
-// In a service of few methods one that is called a hundred times as often as the
-// others does not decide what all have in common: neither when it gets cheaper nor
-// when it gets more expensive.
+// In a service of few methods, a method that is called a hundred times as often as the others does not decide the
+// common change, neither when it gets cheaper nor when it gets more expensive.
 func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
@@ -157,14 +155,14 @@ func TestWholeServiceIsRaisedAlone(t *testing.T) {
 	}
 }
 
-// Who calls decides the plain mean; it is reported apart and raises nobody.
+// A change of the caller mix changes the plain mean. It is reported separately and raises no method.
 func TestMixIsNoRegression(t *testing.T) {
 	s := newShop()
 	s.methods = append(s.methods,
 		shopMethod{name: "Cheap", self: [2]float64{10, 10}, entry: [2]float64{300, 100}, calls: [2]map[string]float64{{"Shared": 1}, {"Shared": 1}}},
 		shopMethod{name: "Shared", self: [2]float64{2000, 2000}, entry: [2]float64{100, 300}})
 	d := s.deployment(4)
-	for i := range d.Cells { // calls from outside do three times the work
+	for i := range d.Cells { // calls from outside do three times as much work
 		c := &d.Cells[i]
 		if d.Methods[c.Method] == "Shared" && c.Caller == 0 {
 			c.Sum, c.Capped, c.Log = 3*c.Sum, 3*c.Capped, c.Log+c.Weight*math.Log(3)
@@ -172,7 +170,7 @@ func TestMixIsNoRegression(t *testing.T) {
 	}
 	r := watch(t, d, evidence.Defaults())
 	wantAlerts(t, r)
-	// Means 1.5 and 2.5 times the cheap one: all of the difference is mix.
+	// The means are 1.5 and 2.5 times the cheap one, all because of the mix.
 	if v := verdictOf(t, r, "Shared"); math.Abs(*v.MixPercent-200.0/3) > 10 || math.Abs(*v.ChangePercent) > 5 {
 		t.Errorf("mix %v%%, change %v%%", *v.MixPercent, *v.ChangePercent)
 	}
@@ -193,7 +191,7 @@ func TestCostThatMoved(t *testing.T) {
 	}
 }
 
-// A query in a loop makes no call more expensive.
+// A query in a loop makes no single call more expensive.
 func TestMoreCalls(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
@@ -210,8 +208,7 @@ func TestMoreCalls(t *testing.T) {
 	}
 }
 
-// A method may be named as a pair is written. What an earlier evaluation said of the one is no
-// look at the other.
+// A method's name can look like a pair. An earlier evaluation of the one does not confirm the other.
 func TestMethodNamedLikeAPair(t *testing.T) {
 	like, pair := newShop(), newShop()
 	for _, s := range []*shop{like, pair} {
@@ -264,7 +261,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// No verdict without power: what was not found could have been seen from there.
+// A verdict of no change contains the change that would have been found.
 func TestPowerIsTold(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
@@ -299,7 +296,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	if err := json.Unmarshal(text, &stored); err != nil {
 		t.Fatal(err)
 	}
-	// The same buckets again are the same evaluation; one more bucket is another.
+	// The same buckets are the same evaluation; one more bucket is a new one.
 	r, again, err := evidence.Evaluate(d, evidence.Defaults(), stored)
 	if err != nil || len(r.Alerts) != 0 || !reflect.DeepEqual(again.InARow, stored.InARow) {
 		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)
@@ -311,7 +308,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	}
 }
 
-// Neither the order of cells nor the unit of cost is evidence.
+// Neither the order of cells nor the unit of cost changes the result.
 func TestInvariance(t *testing.T) {
 	s := newShop()
 	s.at("Tax").self[1] *= 1.15
@@ -385,13 +382,13 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a cell of no instance: %v", err)
 	}
 	d = newShop().deployment(1)
-	d.Cells[4].Log = math.Inf(-1) // of a call of 0 ns
+	d.Cells[4].Log = math.Inf(-1) // a call of 0 ns
 	if _, _, err := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 4") {
 		t.Errorf("a sum without end: %v", err)
 	}
 }
 
-// What is hardly known is still said in JSON.
+// Very uncertain figures can still be written as JSON.
 func TestVerdictsAreJSON(t *testing.T) {
 	s := newShop()
 	s.bases, s.heads, s.buckets = 2, 2, 3
@@ -401,7 +398,7 @@ func TestVerdictsAreJSON(t *testing.T) {
 	for seed := range uint64(20) {
 		d := s.deployment(seed)
 		r := rand.New(rand.NewPCG(seed, 2))
-		for i := range d.Cells { // costs over many orders of magnitude
+		for i := range d.Cells { // costs differ by many orders of magnitude
 			c, z := &d.Cells[i], 5*r.NormFloat64()
 			c.Sum, c.Capped, c.Log = c.Sum*math.Exp(z), c.Capped*math.Exp(z), c.Log+c.Weight*z
 		}

@@ -99,9 +99,9 @@ func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 	return ns, math.Sqrt(f.variance(paid, calls, costs, ns/compared))
 }
 
-// variance returns the variance of an excess: per version, the larger of the variance between instances and that between
-// buckets. Few instances give an uncertain estimate, and buckets miss the differences between instances. Residuals are
-// around the mean cost per call of their version; perCall is the head's mean less the base's.
+// variance returns the variance of an excess: per version, the larger of the variance between instances and that
+// between buckets. Few instances give an uncertain estimate, and buckets miss the differences between instances.
+// Residuals are around the mean cost per call of their version; perCall is the head's mean less the base's.
 func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall float64) float64 {
 	instances := make([]float64, len(f.x.d.Instances))
 	var buckets, between, n [2]float64

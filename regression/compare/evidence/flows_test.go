@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// drawFlows draws a caller and what it calls: costs differ by instance and by bucket,
-// and nothing else sets the versions apart.
+// drawFlows returns a caller and its callee with costs that differ by instance and bucket, and not between versions.
 func drawFlows(seed uint64, bases, heads int) *Deployment {
 	r := rand.New(rand.NewPCG(seed, 3))
 	d := &Deployment{
@@ -36,7 +35,7 @@ func drawFlows(seed uint64, bases, heads int) *Deployment {
 	return d
 }
 
-// What a flow grew by comes with an error that it keeps to.
+// The standard error of an excess agrees with its spread.
 func TestFlowsKnowTheirErrors(t *testing.T) {
 	for _, method := range []int{0, 1} {
 		const draws = 400
@@ -60,7 +59,7 @@ func TestFlowsKnowTheirErrors(t *testing.T) {
 	}
 }
 
-// An error is known where there is one instance of a version.
+// The error is also known with one instance per version.
 func TestFlowsOfOneInstance(t *testing.T) {
 	x, err := newIndex(drawFlows(1, 1, 1), Defaults())
 	if err != nil {

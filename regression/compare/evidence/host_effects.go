@@ -128,8 +128,8 @@ func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
 	return h
 }
 
-// commonVote returns the common value of votes and the variance of its error: the weighted median from leastVoters votes
-// on, the weighted mean of fewer.
+// commonVote returns the common value of votes and the variance of its error: the weighted median from leastVoters
+// votes on, the weighted mean of fewer.
 func commonVote(votes []stats.Weighted) (value, variance float64) {
 	limitVotes(votes)
 	total, squares := 0.0, 0.0
@@ -149,8 +149,9 @@ func vote(residual, records float64) stats.Weighted {
 	return stats.Weighted{Value: residual, Weight: records / (1 + records/saturation)}
 }
 
-// limitVotes limits the weight of each vote to its share if there were only leastVoters votes. Otherwise, in a service of
-// few methods, the median would be the change of the most called method, and the others would be compared with it.
+// limitVotes limits the weight of each vote to its share if there were only leastVoters votes. Otherwise, in a
+// service of few methods, the median would be the change of the most called method, and the others would be
+// compared with it.
 func limitVotes(votes []stats.Weighted) {
 	total, largest := 0.0, 0.0
 	for _, v := range votes {

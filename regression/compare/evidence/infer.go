@@ -9,8 +9,8 @@ import (
 // Spread is the size of a difference: a variance of logarithms, and the degrees of freedom of its estimate.
 type Spread struct{ Variance, DF float64 }
 
-// Spreads are learned from earlier deployments: the spread between hosts, and the spread of one method between processes.
-// The zero value means unknown.
+// Spreads are learned from earlier deployments: the spread between hosts, and the spread of one method between
+// processes. The zero value means unknown.
 type Spreads struct {
 	Hosts, Processes Spread
 	// OneMethod is the number of degrees of freedom that Processes counts as for one method.
@@ -52,8 +52,8 @@ const (
 	hostsPriorDF = 4
 	// otherTime is the standard deviation of a change that all methods share if the versions ran at different times.
 	otherTime = 0.05
-	// byLoad is the standard deviation of the change of the cost of all calls when a process gets e times as many calls,
-	// and byLoadMethod that of the difference between methods.
+	// byLoad is the standard deviation of the change of the cost of all calls when a process gets e times as many
+	// calls, and byLoadMethod that of the difference between methods.
 	byLoad, byLoadMethod = 0.20, 0.10
 	byLoadDF             = 6
 )

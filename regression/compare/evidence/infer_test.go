@@ -2,7 +2,7 @@ package evidence
 
 import "testing"
 
-// A method whose own cost can be compared and whose inclusive cost cannot is not judged.
+// A method with a comparable own cost, but without a comparable inclusive cost, is not judged.
 func TestInclusiveCostIsNeeded(t *testing.T) {
 	good := fit{ok: true, df: 10, within: 1}
 	c := compared{decide: []statistic{mean}, inclusive: good}

@@ -69,8 +69,8 @@ type Cell struct {
 // Deployment is the input of an evaluation: the cells of both versions since the head began. An evaluation with more
 // buckets than the previous one must get the same cells for the shared buckets, except for rows that arrived later.
 type Deployment struct {
-	// Methods are full names, class.method. A method with calls in either version is listed even without measured calls,
-	// because the control of false alarms counts all methods that could have been raised.
+	// Methods are full names, class.method. A method with calls in either version is listed even without measured
+	// calls, because the control of false alarms counts all methods that could have been raised.
 	Methods []string
 	// Callers are names as in Methods, and also "(entry)" and "" (unknown).
 	Callers   []string

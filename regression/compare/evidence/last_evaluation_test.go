@@ -7,8 +7,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// ended looks at a deployment a bucket before its end and at its end, after which no
-// more buckets come.
+// ended evaluates a deployment one bucket before its end and at its end, after which no more buckets come.
 func ended(t *testing.T, d *evidence.Deployment, buckets int, over bool) *evidence.Result {
 	t.Helper()
 	d.Buckets = buckets - 1
@@ -25,8 +24,8 @@ func ended(t *testing.T, d *evidence.Deployment, buckets int, over bool) *eviden
 	return r
 }
 
-// What the last evaluation alone raised is reported at its end if there is much evidence, and
-// else is not; it waits for no look that never comes.
+// A change that only the last evaluation raised is reported if its evidence is strong, and dropped otherwise. It
+// does not wait for another evaluation, because none will come.
 func TestTheLastLookDecides(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
@@ -48,7 +47,7 @@ func TestTheLastLookDecides(t *testing.T) {
 			}
 			warnings := strings.Join(after.Warnings, " ")
 			switch enough := figure(before.EValue) >= evidence.LastEvaluationFactor*figure(before.NeededEValue); {
-			case before.State != evidence.Pending: // two looks agree, or none raised it
+			case before.State != evidence.Pending: // two evaluations agree, or none raised it
 				if after.State != before.State || after.LastEvaluation || len(after.Warnings) > 0 {
 					t.Fatalf("+%d%%, %d slots: %s becomes %s, %q", percent, buckets, before.State, after.State, warnings)
 				}

@@ -5,7 +5,8 @@ import "math"
 // sameLoad is the absolute logarithm of the ratio of calls per process up to which the load counts as unchanged.
 const sameLoad = 0.25
 
-// measureLoad counts calls and process-buckets of each version: the sum over processes of the buckets in which they ran.
+// measureLoad counts calls and process-buckets of each version: the sum over processes of the buckets in which they
+// ran.
 func (x *index) measureLoad() {
 	seen := make([][2]int, len(x.d.Instances)) // first bucket and the bucket after the last
 	for i := range x.cells {

@@ -10,9 +10,9 @@ import (
 // misses: the level hardly changes if only the most expensive calls do.
 const leastWeight = 0.1
 
-// meanEvidence returns the logarithm of the weighted mean of the e-values of cost and level. The weights depend on the
-// variances only, not on the estimates, so the mean is an e-value. They are proportional to the square of the precision,
-// because evidence grows exponentially with precision.
+// meanEvidence returns the logarithm of the weighted mean of the e-values of cost and level. The weights depend on
+// the variances only, not on the estimates, so the mean is an e-value. They are proportional to the square of the
+// precision, because evidence grows exponentially with precision.
 func meanEvidence(logs, variances [statistics]float64) float64 {
 	share := 0.5 // weight of the level
 	if a, b := variances[cost], variances[level]; a > 0 && b > 0 {

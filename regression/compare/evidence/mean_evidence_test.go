@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Of two e-values the mean is one, however they are weighed: under the hypothesis it
-// is 1 on average at most. The surer statistic decides, and the other is still heard.
+// A weighted mean of two e-values is an e-value: its expected value under the null hypothesis is at most 1. The more
+// precise statistic decides, and the other still counts.
 func TestCombine(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	variances := [statistics]float64{cost: 4e-4, level: 1e-4}
@@ -33,7 +33,7 @@ func TestCombine(t *testing.T) {
 		{[statistics]float64{0, math.Log(1000)}, [statistics]float64{1, 1}, 500.5},
 		{[statistics]float64{0, math.Log(1000)}, [statistics]float64{2, 1}, 800.2},
 		{[statistics]float64{math.Log(1000), 0}, [statistics]float64{100, 1}, 100.9},
-		{[statistics]float64{math.Log(1000), 0}, [statistics]float64{1, 0}, 500.5}, // only one is known
+		{[statistics]float64{math.Log(1000), 0}, [statistics]float64{1, 0}, 500.5}, // only one variance is known
 	} {
 		if got := math.Exp(meanEvidence(c.logs, c.variances)); math.Abs(got-c.want) > 0.1 {
 			t.Errorf("%v %v: %v, want %v", c.logs, c.variances, got, c.want)

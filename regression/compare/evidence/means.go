@@ -2,9 +2,9 @@ package evidence
 
 import "github.com/corehour/corehour/regression/stats"
 
-// A bucket's mean is shrunk towards the mean of all buckets. That mean counts as 1/(variance between the buckets' means)
-// records, because the logarithm of a record has a variance of about 1. The number is at least 20, for methods with
-// incidents, and at most 2000, as buckets differ by at least 2%.
+// A bucket's mean is shrunk towards the mean of all buckets. That mean counts as 1/(variance between the buckets'
+// means) records, because the logarithm of a record has a variance of about 1. The number is at least 20, for
+// methods with incidents, and at most 2000, as buckets differ by at least 2%.
 const shrinkLow, shrinkHigh = 20, 2000
 
 // means computes the base's means per caller and bucket. The mean of a bucket with few records is shrunk towards the

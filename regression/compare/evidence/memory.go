@@ -2,9 +2,9 @@ package evidence
 
 import "time"
 
-// Memory is what one evaluation passes to the next: how many consecutive evaluations raised each method. It can be
-// stored as JSON; the zero value is that of a deployment without evaluations. It contains no evidence, because every
-// evaluation computes it from all cells.
+// Memory is passed from one evaluation to the next: it counts how many consecutive evaluations raised each method.
+// It can be stored as JSON; the zero value is that of a deployment without evaluations. It contains no evidence,
+// because every evaluation computes it from all cells.
 type Memory struct {
 	// Seen is the end of the last bucket of the previous evaluation.
 	Seen time.Time `json:"seen"`
@@ -13,7 +13,8 @@ type Memory struct {
 	InARow map[string]map[string]int `json:"in_a_row"`
 }
 
-// alertKey identifies a raised method, pair or service. It keeps both names apart, as a method's name can contain " -> ".
+// alertKey identifies a raised method, pair or service. It keeps both names apart, as a method's name can contain "
+// -> ".
 type alertKey struct{ caller, method string }
 
 func (m Memory) count(s alertKey) int { return m.InARow[s.caller][s.method] }

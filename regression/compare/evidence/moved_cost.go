@@ -33,7 +33,7 @@ func (f *flows) findMoved(methods []compared, raised []int, by map[int][]int, o 
 	}
 }
 
-// movedFrom looks for a caller of method m whose total cost did not change, because another callee or its own code got
+// movedFrom finds a caller of method m whose total cost did not change, because another callee or its own code got
 // cheaper by as much. It returns the text "moved FROM -> m", or nil.
 func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 	callers := map[int32]bool{}

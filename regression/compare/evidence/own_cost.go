@@ -94,10 +94,10 @@ func (x *index) calleesOf(m int) []int {
 	return slices.Compact(out)
 }
 
-// ownCost turns the grid of means of the current method into that of its own cost: observed and expected cost, each less
-// the cost of callees. The expected cost of callees is a fraction of the base's cost in each bucket, so a caller with
-// more expensive calls is expected to cost more in both parts. basis is the cost that the grid then contains, and
-// loading the coefficient of a shared change in it.
+// ownCost turns the grid of means of the current method into that of its own cost: observed and expected cost, each
+// less the cost of callees. The expected cost of callees is a fraction of the base's cost in each bucket, so a
+// caller with more expensive calls is expected to cost more in both parts. basis is the cost that the grid then
+// contains, and loading the coefficient of a shared change in it.
 func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	g, buckets := &z.grids[mean], z.x.d.Buckets
 	paid, paidVariance := zeros(z.paid, len(g.expected)), zeros(z.paidVariance, len(g.expected))

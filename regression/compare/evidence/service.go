@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// mostMoved is the maximum expected share of the other methods that changed for reasons of their own: a third, plus
-	// the contribution expected from unchanged methods. Above it the common part cannot be separated from their changes.
+	// mostMoved is the maximum expected share of the other methods that changed for reasons of their own: a third,
+	// plus the contribution expected from unchanged methods. Above it the common part cannot be separated from
+	// their changes.
 	mostMoved = 0.38
 	// beyondHosts is the confidence level of the limit of differences between hosts. A larger common part is not
 	// subtracted.
@@ -34,8 +35,8 @@ func identified(d *Deployment, w *stats.Without, hosts Spread) string {
 const moreThanHosts = "not identified: what the other methods share is more than hosts differ by"
 
 const (
-	// usualHosts is the maximum common part that is attributed to hosts, in standard deviations of the difference between
-	// hosts. For a larger common part the version is an equally likely cause.
+	// usualHosts is the maximum common part that is attributed to hosts, in standard deviations of the difference
+	// between hosts. For a larger common part the version is an equally likely cause.
 	usualHosts = 1.0
 	// knownSD is the number of standard errors from which a common part counts as different from 0.
 	knownSD = 2.0

@@ -11,15 +11,15 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// shop is a small service of which the truth is known: entry points that call
-// others, so many times per call, and cost something of their own.
+// shop is a small service with known costs: entry points call other methods a given number of times per call, and each
+// method has an own cost.
 type shop struct {
 	methods []shopMethod
-	// Instances that run all the time, of each version; buckets of 5 minutes.
+	// Number of instances of each version, which run all the time, and of buckets of 5 minutes.
 	bases, heads, buckets int
-	started               int // bucket the head begins in
+	started               int // bucket in which the head starts
 	slow                  float64
-	// By how much a busy host upsets a method: in all of an instance, and in a bucket.
+	// Standard deviation of the effect of a busy host on a method: per instance, and per bucket.
 	upset           float64
 	lasting, upsets map[string]float64
 }
@@ -27,13 +27,13 @@ type shop struct {
 type shopMethod struct {
 	name  string
 	self  [2]float64            // ns per call, by side
-	calls [2]map[string]float64 // per call of this one
+	calls [2]map[string]float64 // callee -> calls per call of this method
 	entry [2]float64            // calls from outside, per instance and bucket
 }
 
 func newShop() *shop {
 	s := &shop{bases: 12, heads: 6, buckets: 12}
-	for i := range 12 { // enough others for a common mode
+	for i := range 12 { // enough other methods for a common change
 		s.methods = append(s.methods, shopMethod{name: fmt.Sprintf("other%d", i), self: [2]float64{1000, 1000}, entry: [2]float64{200, 200}})
 	}
 	add := func(name string, self, entry float64, calls map[string]float64) {
@@ -52,7 +52,7 @@ func (s *shop) at(name string) *shopMethod {
 	return &s.methods[i]
 }
 
-// inclusive is what a call costs with all it calls.
+// inclusive returns the cost of a call including its callees.
 func (s *shop) inclusive(name string, side int) float64 {
 	m := s.at(name)
 	total := m.self[side] * math.Exp(s.upsets[name])
@@ -64,8 +64,8 @@ func (s *shop) inclusive(name string, side int) float64 {
 
 var epoch = time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC)
 
-// deployment draws the cells: calls follow Poisson's distribution, and costs are
-// off by 60% a record, 5% an instance and 2% an instance and bucket.
+// deployment draws the cells: the number of calls from a Poisson distribution, and costs with a deviation of 60% per
+// record, 5% per instance and 2% per instance and bucket.
 func (s *shop) deployment(seed uint64) *evidence.Deployment {
 	r := rand.New(rand.NewPCG(seed, 1))
 	d := &evidence.Deployment{Begin: epoch, Bucket: 5 * time.Minute, Buckets: s.buckets, Callers: []string{"(entry)"}}
@@ -100,7 +100,7 @@ func (s *shop) deployment(seed uint64) *evidence.Deployment {
 	return d
 }
 
-// disturb draws what the host does to methods in a bucket of an instance.
+// disturb draws the effects of the host on methods in one bucket of an instance.
 func (s *shop) disturb(r *rand.Rand, bucket int) {
 	if s.upset == 0 {
 		return
@@ -116,7 +116,7 @@ func (s *shop) disturb(r *rand.Rand, bucket int) {
 	}
 }
 
-// call adds n calls of a method from a caller, and those that they make.
+// call adds n calls of a method from a caller, and the calls that they make.
 func (s *shop) call(d *evidence.Deployment, r *rand.Rand, name, caller string, instance, bucket int, n, shift float64) {
 	side := int(d.Instances[instance].Side)
 	calls := math.Round(n + math.Sqrt(n)*r.NormFloat64())
@@ -171,7 +171,7 @@ func verdictOf(t *testing.T, r *evidence.Result, method string) evidence.Verdict
 	return evidence.Verdict{}
 }
 
-// alerted lists what people are notified of, as "kind method".
+// alerted returns the alerts as "kind method".
 func alerted(r *evidence.Result) []string {
 	out := []string{}
 	for _, a := range r.Alerts {
@@ -180,7 +180,7 @@ func alerted(r *evidence.Result) []string {
 	return out
 }
 
-// figure returns the figure that p points to, 0 for nil.
+// figure returns *p, or 0 if p is nil.
 func figure(p *float64) float64 {
 	if p == nil {
 		return 0

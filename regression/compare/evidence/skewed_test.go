@@ -10,17 +10,17 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// Two versions that are the same, of a method with few records of which some are far more
-// expensive than the others: the interval of the change holds 0 as often as it says, as what
-// one version has more of such calls by chance is as likely what the other has less.
+// Both versions are the same, and a method has few records, a few of them much more expensive than the others. The
+// interval of the change must contain 0 in the stated share of draws, because either version can have more of these
+// calls by chance.
 func TestIntervalsOfRareExpensiveCalls(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
 	for _, c := range []struct {
 		name       string
-		rare, cost float64 // how many calls cost how many times as much
-		sigma      float64 // of the logarithms
+		rare, cost float64 // share of expensive calls, and how many times as much they cost
+		sigma      float64 // standard deviation of the logarithms
 	}{
 		{"one in 20 at 20 times", 0.05, 20, 0.2},
 		{"one in 100 at 100 times", 0.01, 100, 0.2},
@@ -62,10 +62,10 @@ func TestIntervalsOfRareExpensiveCalls(t *testing.T) {
 	}
 }
 
-// sameTwice is a deployment whose versions do not differ, of a method with so many records in
-// each, in two processes and ten buckets.
+// sameTwice returns a deployment whose versions do not differ: one method with the given number of records per version,
+// in two processes and ten buckets.
 func sameTwice(r *rand.Rand, records int, draw func() float64) *evidence.Deployment {
-	const processes, buckets, stands = 2, 10, 100 // calls that a record stands for
+	const processes, buckets, stands = 2, 10, 100 // stands is the number of calls per record
 	d := &evidence.Deployment{
 		Methods: []string{"m"}, Callers: []string{"(entry)"},
 		Begin: time.Unix(1e9, 0), Bucket: time.Minute, Buckets: buckets,

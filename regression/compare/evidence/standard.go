@@ -76,8 +76,8 @@ func newStandard(x *index) *standard {
 	return z
 }
 
-// observed returns the sums of a cell for each statistic, after subtracting the effects that all methods of its instance
-// and bucket share.
+// observed returns the sums of a cell for each statistic, after subtracting the effects that all methods of its
+// instance and bucket share.
 func (z *standard) observed(c *Cell) [statistics]float64 {
 	if z.common == nil {
 		return [statistics]float64{cost: c.Capped, level: c.Log, mean: c.Sum}

@@ -59,8 +59,8 @@ const (
 	leastOver = 5
 )
 
-// logE returns the logarithm of the e-value that more calls of the head exceed the threshold than a change shared by all
-// methods, and hosts and processes with standard deviation sd, can explain.
+// logE returns the logarithm of the e-value that more calls of the head exceed the threshold than a change shared
+// by all methods, and hosts and processes with standard deviation sd, can explain.
 func (t *tail) logE(sd, shared float64) float64 {
 	total := 0.0
 	for s := range t.over[Head] {
@@ -81,8 +81,8 @@ func (t *tail) logE(sd, shared float64) float64 {
 		}
 		return sum
 	}
-	// The likelihood is concave in r, so under the null hypothesis the most likely r is the bound null if the likelihood
-	// still rises there.
+	// The likelihood is concave in r, so under the null hypothesis the most likely r is the bound null if the
+	// likelihood still rises there.
 	most := at(null)
 	for r := null; r > -3; r -= 0.05 {
 		most = max(most, at(r))

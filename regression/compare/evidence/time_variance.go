@@ -13,8 +13,8 @@ const (
 	leastApart = 6
 )
 
-// timeVariance returns the variance of the change that comes from running at different times; false if there are too few
-// buckets to estimate it.
+// timeVariance returns the variance of the change that comes from running at different times; false if there are
+// too few buckets to estimate it.
 func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 	buckets := z.x.d.Buckets
 	prior := dayDiffers

@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 )
 
-// decidedBy are the conditions that decide a state, by not holding; of a state without any the
-// trace ends before the last one.
+// decidedBy maps a state to the conditions that decide it by failing. For a state without an entry, the trace ends
+// before the last condition.
 var decidedBy = map[evidence.VerdictState][]string{
 	evidence.New: {"records on both sides"}, evidence.Gone: {"records on both sides"}, evidence.FewRecords: {"records on both sides"},
 	evidence.FewBuckets: nil,
@@ -19,8 +19,8 @@ var decidedBy = map[evidence.VerdictState][]string{
 	evidence.WithService: nil,
 }
 
-// traceAgrees checks that a method is regressed exactly if all conditions were asked and hold,
-// and that else the trace names what decided.
+// traceAgrees checks that a method is regressed exactly if all conditions were tested and hold, and that otherwise the
+// trace names the condition that decided.
 func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictState]int) {
 	t.Helper()
 	seen = map[evidence.VerdictState]int{}
@@ -44,7 +44,7 @@ func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictSta
 			ok = ok && v.Trace.Decided == "an alert: every condition holds"
 		case deciding == nil:
 			ok = ok && last != "the growth is its own" && strings.HasSuffix(v.Trace.Decided, v.Reason)
-		case v.State == evidence.Explained || v.State == evidence.Moved: // whatever else holds of it
+		case v.State == evidence.Explained || v.State == evidence.Moved: // other conditions can fail as well
 			ok = ok && slices.Contains(failed, deciding[0])
 		default:
 			ok = ok && len(failed) > 0 && slices.Contains(deciding, failed[0])
@@ -59,7 +59,7 @@ func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictSta
 	return seen
 }
 
-// Every state is decided by its trace.
+// The trace of every state explains that state.
 func TestTraceOfEveryState(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")

@@ -62,8 +62,8 @@ type Verdict struct {
 	Basis Basis `json:"basis,omitempty"`
 	// Metric is "cpu" or "wall".
 	Metric string `json:"metric,omitempty"`
-	// Mean costs in ns per call; for verdicts on calls, calls per call of the caller. The base mean is at the head's mix
-	// of callers and hours.
+	// Mean costs in ns per call; for verdicts on calls, calls per call of the caller. The base mean is at the
+	// head's mix of callers and hours.
 	BaseNSPerCall float64 `json:"base_ns_per_call"`
 	HeadNSPerCall float64 `json:"head_ns_per_call"`
 	// ChangePercent is the change of the mean, adjusted for caller mix and hour, and Interval its 95% interval:

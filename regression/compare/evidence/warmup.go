@@ -47,9 +47,9 @@ type WarmUp struct {
 	Due time.Time `json:"due"`
 }
 
-// learnWarmUp finds the first bucket that counts for each started instance. It compares the instance's level in a bucket
-// with that in its later buckets, method by method, so neither host nor version affects the result. An instance has
-// settled if its level stays constant for some buckets and for at least its age.
+// learnWarmUp finds the first bucket that counts for each started instance. It compares the instance's level in a
+// bucket with that in its later buckets, method by method, so neither host nor version affects the result. An
+// instance has settled if its level stays constant for some buckets and for at least its age.
 func (x *index) learnWarmUp(z *standard) {
 	series := x.levels(z)
 	noise := bucketNoise(series)
@@ -241,8 +241,8 @@ func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, o
 	return value, variance, true
 }
 
-// bucketNoise returns the variance of a level between buckets, estimated from neighbouring buckets in the second half of
-// each instance's data.
+// bucketNoise returns the variance of a level between buckets, estimated from neighbouring buckets in the second
+// half of each instance's data.
 func bucketNoise(series []levelSeries) float64 {
 	sum, n := bucketsDiffer*bucketsDiffer*bucketsDifferDF, float64(bucketsDifferDF)
 	for i := range series {

@@ -50,7 +50,7 @@ func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule
 	if err != nil {
 		return nil, err
 	}
-	f.NotCompared = append(append(f.NotCompared, skips...), few...) // no null in JSON
+	f.NotCompared = append(append(f.NotCompared, skips...), few...) // JSON must contain [], not null
 	for _, c := range comparisons {
 		f.Comparisons = append(f.Comparisons, c)
 		f.Alerts = append(f.Alerts, c.Alerts...)
@@ -60,10 +60,10 @@ func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule
 	return f, nil
 }
 
-// warnings are of clocks that are ahead, and of processes that may be taken for one.
+// warnings warns about clocks that are ahead, and about several processes that can look like one.
 func warnings(ctx context.Context, w *query.Warehouse, filter query.Filter, runs []query.Run, now time.Time) ([]string, error) {
 	ahead := cost.AheadOf(slices.MaxFunc(runs, func(a, b query.Run) int { return a.Last.Compare(b.Last) }).Last, now)
-	if !slices.ContainsFunc(runs, func(r query.Run) bool { return r.UnknownProcesses }) { // as of other SDKs
+	if !slices.ContainsFunc(runs, func(r query.Run) bool { return r.UnknownProcesses }) { // other SDKs do not identify processes
 		return ahead, nil
 	}
 	merged, err := w.Merged(ctx, w.Window, filter)
@@ -74,8 +74,8 @@ func warnings(ctx context.Context, w *query.Warehouse, filter query.Filter, runs
 	return append(ahead, cost.Few(notes)...), err
 }
 
-// Deliver leaves out accepted and muted alerts and sends the rest. Alerts that could not be sent count
-// all the same; without a state that can be read there are none (nil).
+// Deliver leaves out accepted and muted alerts, sends the rest and returns it, including alerts that could not be
+// sent. If the state cannot be read, it returns nil.
 func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
 	sorted, err := to.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: ByComparisons(f.Comparisons, f.Threshold)})
 	if sorted == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// page is the answer as a comment on a pull request: one table for each
-// deployment, the most expensive first, and what was compared.
+// page returns the findings as a comment on a pull request: one table for each deployment, the most expensive
+// first, and the list of comparisons.
 func (f *Findings) page(top int) *output.Document {
 	d := &output.Document{}
 	if len(f.Alerts) == 0 {
@@ -40,7 +40,7 @@ func pageTable(m *alert.Message) *output.Table {
 	c.Figure("change", func(a *alert.Alert) string { return output.Change(a.ChangePercent) })
 	c.Figure("95% interval", func(a *alert.Alert) string { return output.Interval(&a.Interval, output.Change) })
 	c.Name("metric", func(a *alert.Alert) string {
-		if a.Kind == alert.MoreCalls { // which no time is part of
+		if a.Kind == alert.MoreCalls { // their figures are calls, not times
 			return a.Basis
 		}
 		return a.Basis + " " + a.Metric
@@ -58,7 +58,7 @@ func pageTable(m *alert.Message) *output.Table {
 	return t
 }
 
-// whatMoved counts alerts by what they are about.
+// whatMoved counts alerts by kind.
 func whatMoved(alerts []alert.Alert) string {
 	n := map[string]int{}
 	for i := range alerts {

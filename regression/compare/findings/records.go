@@ -7,19 +7,19 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// row is a method of a comparison.
+// row is the CSV row of one method of a comparison.
 type row struct {
 	query.Service
 	BaseVersion string `json:"base_version"`
 	HeadVersion string `json:"head_version"`
 	*evidence.Verdict
-	// Base and Head are known of what was compared.
+	// Base and Head are nil if the method was not compared.
 	Base *float64 `json:"base"`
 	Head *float64 `json:"head"`
-	// USD is what the growth of a raised method costs a day.
+	// USD is the cost of the growth of a raised method per day.
 	USD     *float64 `json:"usd_per_day"`
-	generic bool     // by a public list price
-	id      string   // of its alert
+	generic bool     // USD uses a public list price
+	id      string   // ID of its alert
 }
 
 func rowOf(c *pairs.Comparison, l *evidence.Verdict) row {
@@ -36,7 +36,7 @@ func rowOf(c *pairs.Comparison, l *evidence.Verdict) row {
 	return r
 }
 
-// records is for spreadsheets: all lines, with units in the names of columns.
+// records returns all methods for spreadsheets, with units in the names of columns.
 func (f *Findings) records() *output.Document {
 	var rows []row
 	for _, c := range f.Comparisons {

@@ -10,10 +10,10 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// ByComparisons returns what reports whether an open alert of a deployment that an evaluation did not
-// raise again is resolved, and why. It is if the version that it is compared with is back. Else it stays
-// open while the newest version costs more than the alert's base by the threshold, whatever that version
-// is compared with now, and while nothing is known.
+// ByComparisons returns a function that reports whether an open alert that an evaluation did not raise again is
+// resolved, and why. It is resolved if the alert's base version is back as the head. Otherwise it stays open while
+// the newest version costs more than the alert's base by the threshold, with any base, and while there is no
+// verdict.
 func ByComparisons(comparisons []*pairs.Comparison, thresholdPercent float64) func(*alert.Alert) (why string, resolved bool) {
 	return func(a *alert.Alert) (string, bool) { return resolved(a, comparisons, thresholdPercent) }
 }
@@ -43,8 +43,7 @@ func resolved(a *alert.Alert, comparisons []*pairs.Comparison, thresholdPercent 
 	return "", false
 }
 
-// notShown is for alerts that no line of a comparison is about: only the same comparison can
-// resolve them.
+// notShown handles alerts that are not about one method: only a comparison of the same versions can resolve them.
 func notShown(a *alert.Alert, c *pairs.Comparison) (string, bool) {
 	judged := c.Conclusive()
 	if a.Kind == alert.WholeService {
@@ -56,11 +55,11 @@ func notShown(a *alert.Alert, c *pairs.Comparison) (string, bool) {
 	return "the same comparison does not show it any more", true
 }
 
-// residual is the share of an alert's growth that may remain when it is resolved: its base is an
+// residual is the share of an alert's growth that can remain when the alert is resolved, because its base is an
 // estimate.
 const residual = 0.1
 
-// resolvedByLine reports whether the line of the method resolves its alert, and why.
+// resolvedByLine reports whether the verdict l on the method resolves its alert, and why.
 func resolvedByLine(a *alert.Alert, c *pairs.Comparison, l *evidence.Verdict, thresholdPercent float64) (string, bool) {
 	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// An alert that an evaluation did not raise again is resolved, or stays open.
+// An alert that an evaluation did not raise again is either resolved or stays open.
 func TestResolution(t *testing.T) {
 	shop := query.Service{Name: "shop"}
 	change := 3.0
@@ -24,7 +24,7 @@ func TestResolution(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		found *pairs.Comparison
-		gone  map[string]bool // by kind
+		gone  map[string]bool // kind of alert -> resolved
 	}{
 		{"not proven any more", compared("1", "2", evidence.NotProven), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
 		{"not called any more", compared("1", "2", evidence.Gone), map[string]bool{alert.Regression: true}},
@@ -40,7 +40,7 @@ func TestResolution(t *testing.T) {
 			}
 		}
 	}
-	// A method may be judged by wall time where the service is by CPU time.
+	// A method can be judged by wall time while the service is judged by CPU time.
 	blocking := compared("1", "2", evidence.NotProven)
 	blocking.Methods[0].Metric = string(query.Wall)
 	resolved := ByComparisons([]*pairs.Comparison{blocking}, 2)

@@ -11,11 +11,11 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// manyLines is how many methods a comparison may have to be printed in full.
+// manyLines is the maximum number of methods of a comparison that is printed in full.
 const manyLines = 30
 
-// Document prints the findings in a format: the services with an alert and the top of the others (0 = all),
-// those of which most was measured. CSV has all lines.
+// Document returns the findings in a format: the services with an alert and, of the others, the top with the most
+// measured calls (0 = all). CSV contains all methods.
 func (f *Findings) Document(format output.Format, top int) *output.Document {
 	switch format {
 	case output.CSV:
@@ -57,7 +57,7 @@ func (f *Findings) text(top int) *output.Document {
 
 func (f *Findings) table(rows []row) *output.Table {
 	var c output.Columns[row]
-	known := map[string]string{} // of alerts that nobody is notified of
+	known := map[string]string{} // accepted and muted alerts
 	for i := range f.Accepted {
 		known[f.Accepted[i].ID] = "accepted"
 	}
@@ -89,7 +89,7 @@ func (f *Findings) table(rows []row) *output.Table {
 	return t
 }
 
-// mostCompared are the comparisons with an alert and the top of the others, and a line on the rest.
+// mostCompared returns the comparisons with an alert and the top of the others, and a line about the rest.
 func (f *Findings) mostCompared(top int) (shown []*pairs.Comparison, more []string) {
 	if top > 0 {
 		for _, c := range f.Comparisons {
@@ -104,7 +104,7 @@ func (f *Findings) mostCompared(top int) (shown []*pairs.Comparison, more []stri
 	return shown, output.More(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))
 }
 
-// notCompared lists why services were not compared, of the top of which most was measured.
+// notCompared returns the reasons why services were not compared, for the top with the most measured calls.
 func (f *Findings) notCompared(top int) (lines []string) {
 	shown, left := output.Most(f.NotCompared, top, func(a, b pairs.Skip) int { return cmp.Compare(b.Records, a.Records) })
 	for _, s := range shown {
@@ -113,7 +113,7 @@ func (f *Findings) notCompared(top int) (lines []string) {
 	return append(lines, output.More(len(left), "services were not compared")...)
 }
 
-// nothingRaised returns what follows from no alert.
+// nothingRaised returns the sentence that is printed if there is no alert.
 func (f *Findings) nothingRaised() string {
 	methods, services := 0, 0
 	for _, c := range f.Comparisons {
@@ -132,7 +132,7 @@ func (f *Findings) nothingRaised() string {
 	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
 }
 
-// whole reports what was found of all methods together, and what weakens the verdicts.
+// whole returns the lines on the whole service, the warnings and the spreads of a comparison.
 func whole(c *pairs.Comparison) (lines []string) {
 	if s := c.WholeService; s != nil {
 		lines = append(lines, "  whole service: "+s.Reason)
@@ -146,7 +146,7 @@ func whole(c *pairs.Comparison) (lines []string) {
 	return lines
 }
 
-// statesOf counts the methods of a comparison by state; judged are those with a verdict.
+// statesOf counts the methods of a comparison by state; judged is the number of methods with a verdict.
 func statesOf(c *pairs.Comparison) (n map[evidence.VerdictState]int, judged int) {
 	n = map[evidence.VerdictState]int{}
 	for i := range c.Methods {
@@ -158,7 +158,7 @@ func statesOf(c *pairs.Comparison) (n map[evidence.VerdictState]int, judged int)
 	return n, judged
 }
 
-// compared names what was compared.
+// compared describes the compared service and versions.
 func compared(c *pairs.Comparison) string {
 	return fmt.Sprintf("%s: version %s against %s (%s) by %s time", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric)
 }
@@ -171,13 +171,13 @@ func summary(c *pairs.Comparison) string {
 		n[evidence.FewRecords], n[evidence.FewBuckets], n[evidence.New], n[evidence.Gone])
 }
 
-// StateNames are the states of methods as text shows them.
+// StateNames are the names of states in text output.
 var StateNames = map[evidence.VerdictState]string{
 	evidence.Regressed: "REGRESSED", evidence.Explained: "by its callees", evidence.NotProven: "~",
 	evidence.Undecided: "not enough data", evidence.WithService: "as the service", evidence.Pending: "to be confirmed", evidence.Moved: "moved", evidence.FewRecords: "too few records", evidence.FewBuckets: "too few time buckets", evidence.New: "new", evidence.Gone: "gone",
 }
 
-// verdictOf is the state of a method, or that no CPU was measured of it.
+// verdictOf returns the name of a method's state, or a note that its CPU time was not measured.
 func verdictOf(l *evidence.Verdict) string {
 	switch {
 	case l.Metric != string(query.CPU) || l.State != evidence.FewRecords || l.BaseRecords+l.HeadRecords > 0:

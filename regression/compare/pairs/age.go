@@ -47,9 +47,9 @@ func planByAge(p Pair, o Options) comparisonPlan {
 	}
 }
 
-// ofKnownAge returns the processes that were observed from their start and adjusts the plan to them: bucket 0 begins with
-// the head's oldest process. The versions count as running at different hours, unless the start times of their processes
-// overlap.
+// ofKnownAge returns the processes that were observed from their start and adjusts the plan to them: bucket 0
+// begins with the head's oldest process. The versions count as running at different hours, unless the start times
+// of their processes overlap.
 func (s *preparedPair) ofKnownAge(processes []query.Process) []query.Process {
 	p := &s.plan
 	var oldest, youngest [2]time.Time

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// leaking are processes whose calls cost 1% more each minute of their first hour.
+// leaking returns processes whose calls get 1% more expensive each minute of their first hour.
 func leaking(version string, start time.Time, minutes, processes int, factor float64, rng *rand.Rand) (items []methodspan.Item) {
 	for i := range processes {
 		begin := start.Add(time.Duration(i) * 40 * time.Second)
@@ -38,8 +38,8 @@ func leaking(version string, start time.Time, minutes, processes int, factor flo
 	return items
 }
 
-// Processes that never settle are compared with others of the same age: neither that the
-// old version's are older nor that the new one's were seen for less time is its change.
+// Processes that never settle are compared with processes of the same age. The higher age of the old version's
+// processes, and the shorter time of the new version's, do not count as changes.
 func TestLeaksAreComparedByAge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")

@@ -13,8 +13,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// compareHour stores the rows of two versions that run side by side for an hour and
-// compares them.
+// compareHour stores the rows of two versions that run at the same time for an hour, and compares them.
 func compareHour(t *testing.T, head func(*fixture.Shop)) *Comparison {
 	t.Helper()
 	var items []methodspan.Item
@@ -35,7 +34,7 @@ func compareHour(t *testing.T, head func(*fixture.Shop)) *Comparison {
 	return byEvidence(t, Options{WarmUp: 20 * time.Minute}, items)
 }
 
-// alerted lists what people are notified of, as "kind method".
+// alerted returns the alerts as "kind method".
 func alerted(c *Comparison) []string {
 	out := []string{}
 	for _, a := range c.Alerts {
@@ -44,9 +43,9 @@ func alerted(c *Comparison) []string {
 	return out
 }
 
-// Processes that time no CPU for a while: methods of many records are weighed by
-// the minute, so that others stand for them in it, and those of few by the hour, so
-// that all of the hour does. That is no change of who calls whom how often.
+// Some processes measure no CPU time for a while. Methods with many records are weighted per minute, so other processes
+// stand for these only in that minute; methods with few records are weighted per hour, so the whole hour does. The
+// difference is not a change of calls per call.
 func TestLostCPUTimesAreNotMoreCalls(t *testing.T) {
 	c := compareHour(t, func(s *fixture.Shop) {
 		s.CPUFrom = map[string]int{}
@@ -59,8 +58,8 @@ func TestLostCPUTimesAreNotMoreCalls(t *testing.T) {
 	}
 }
 
-// repeating stores two versions that run side by side, of which the second calls a method
-// three times as often from each of its callers, and compares them.
+// repeating stores two versions that run at the same time, and compares them. The second calls a method three times as
+// often from each of its callers.
 func repeating(t *testing.T, callee string, callers ...string) *Comparison {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +88,7 @@ func repeating(t *testing.T, callee string, callers ...string) *Comparison {
 	return byEvidence(t, Options{Bucket: time.Minute}, items)
 }
 
-// Two callers of one method are two things to know of.
+// Two callers of one method are two alerts.
 func TestMoreCallsByTwoCallers(t *testing.T) {
 	c := repeating(t, "shop/db.Get", "shop/cart.(*Cart).Total", "shop.List")
 	callers := map[string]bool{}
@@ -102,8 +101,8 @@ func TestMoreCallsByTwoCallers(t *testing.T) {
 	}
 }
 
-// The name of a method is anybody's, as those of spans of other SDKs are: an arrow in it
-// hides neither caller nor method.
+// Names of methods can contain any text, as spans of other SDKs do. An arrow in the name must hide neither caller nor
+// method.
 func TestMoreCallsOfNamesWithArrows(t *testing.T) {
 	c := repeating(t, "queue -> worker", "shop.poll")
 	if got := alerted(c); !slices.Equal(got, []string{"more_calls queue -> worker"}) {
@@ -114,7 +113,7 @@ func TestMoreCallsOfNamesWithArrows(t *testing.T) {
 	}
 }
 
-// The same loss hides no query in a loop.
+// The same loss of CPU times must not hide a query in a loop.
 func TestMoreCallsAreFoundInSpiteOfLostCPUTimes(t *testing.T) {
 	c := compareHour(t, func(s *fixture.Shop) {
 		s.Calls = map[string]int{fixture.Log: 3}

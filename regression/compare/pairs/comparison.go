@@ -104,8 +104,8 @@ func (c *Comparison) Conclusive() bool {
 	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
-// resetNewAndGone changes New and Gone to FewRecords if one version has no records at all, because it has only just begun
-// or was not measured.
+// resetNewAndGone changes New and Gone to FewRecords if one version has no records at all, because it has only just
+// begun or was not measured.
 func resetNewAndGone(lines []evidence.Verdict) {
 	var base, head int64
 	for i := range lines {

@@ -43,9 +43,9 @@ func (d *Deployment) assumedShare() float64 {
 // distinguished and another version was seen in the gap.
 const unseenFor = 30 * time.Minute
 
-// Deployments returns the deployments of one service's runs, sorted by their start and then by version in natural order.
-// A version that returns after another one replaced it is a new deployment. A gap in which processes live on, or in which
-// no version was seen, does not start one. Runs of an unknown version are left out.
+// Deployments returns the deployments of one service's runs, sorted by their start and then by version in natural
+// order. A version that returns after another one replaced it is a new deployment. A gap in which processes live
+// on, or in which no version was seen, does not start one. Runs of an unknown version are left out.
 func Deployments(runs []query.Run) []Deployment {
 	byVersion := map[string][]query.Run{}
 	for _, r := range runs {
@@ -95,8 +95,8 @@ func Deployments(runs []query.Run) []Deployment {
 	return out
 }
 
-// edgeUnits is the number of units after the first row of a service in which a version that was running before can first
-// be seen. Gaps in runs are that long.
+// edgeUnits is the number of units after the first row of a service in which a version that was running before can
+// first be seen. Gaps in runs are that long.
 const edgeUnits = 2
 
 // begins sets the time by which deployments are sorted. The start of a process is exact, and rows contain it even if it

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// run is a run of a version by minutes since a start; process = -1 is unknown.
+// run returns a run of a version, in minutes since a start. process = -1 is unknown.
 func run(version string, first, last, process int) query.Run {
 	at := func(m int) time.Time {
 		return time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC).Add(time.Duration(m) * time.Minute)
@@ -23,14 +23,14 @@ func run(version string, first, last, process int) query.Run {
 	return r
 }
 
-// startedLater is a run whose process started so many seconds later.
+// startedLater returns r with its process started the given number of seconds later.
 func startedLater(r query.Run, seconds int) query.Run {
 	r.OldestProcess = r.OldestProcess.Add(time.Duration(seconds) * time.Second)
 	r.First = r.OldestProcess
 	return r
 }
 
-// delayed is a run with its first row so many seconds later.
+// delayed returns r with its first row the given number of seconds later.
 func delayed(r query.Run, seconds int) query.Run {
 	r.First = r.First.Add(time.Duration(seconds) * time.Second)
 	return r
@@ -45,7 +45,7 @@ func TestNaturalOrderOfVersions(t *testing.T) {
 			}
 		}
 	}
-	// Equal numbers in different spelling have an order, too.
+	// Equal numbers with different spelling also have an order.
 	if compareVersions("1.1", "1.01")*compareVersions("1.01", "1.1") != -1 {
 		t.Error("1.1 and 1.01 have no order")
 	}
@@ -55,8 +55,8 @@ func TestPairs(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		runs       []query.Run
-		base, head string // asked for
-		want       string // "base<head", or part of the reason for none
+		base, head string // requested versions
+		want       string // "base<head", or part of the reason for no pair
 	}{
 		{"one after the other", []query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60)}, "", "", "1<2"},
 		{"time, not spelling", []query.Run{run("9", 0, 60, 0), run("10", 60, 90, 60)}, "", "", "9<10"},

@@ -12,9 +12,10 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Compare compares all pairs with enough measured calls, and some of the others. A method is raised by two consecutive
-// evaluations, of all complete buckets but the last and of all of them. If no more buckets will come, one evaluation with
-// more evidence is enough. So the verdict depends on the stored data only, not on how often it is evaluated.
+// Compare compares all pairs with enough measured calls, and some of the others. A method is raised by two
+// consecutive evaluations, of all complete buckets but the last and of all of them. If no more buckets will come,
+// one evaluation with more evidence is enough. So the verdict depends on the stored data only, not on how often it
+// is evaluated.
 //
 // The differences between hosts and between processes are learned from the processes of each comparison. If these are
 // few, they are learned from earlier deployments of the service, else from those of all services.

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// byEvidence stores items and compares the newest versions.
+// byEvidence stores items and compares the newest versions by EvidenceRule.
 func byEvidence(t *testing.T, o Options, items []methodspan.Item) *Comparison {
 	t.Helper()
 	w, err := query.Open(t.Context(), fixture.Write(t, items), query.Window{})
@@ -35,7 +35,7 @@ func byEvidence(t *testing.T, o Options, items []methodspan.Item) *Comparison {
 	return c[0]
 }
 
-// A process whose CPU could not be timed is not compared, and that is said.
+// A process without CPU times is not compared, and a warning names it.
 func TestProcessesWithoutCPUAreNamed(t *testing.T) {
 	base, head, blind := before(1), before(2), before(3)
 	head.Version, blind.Version = "2", "2"
@@ -60,7 +60,7 @@ func TestProcessesWithoutCPUAreNamed(t *testing.T) {
 	}
 }
 
-// A version that returns within a minute is a new deployment where buckets are as short.
+// A version that returns within a minute is a new deployment if buckets are as short.
 func TestReturnWithinSeconds(t *testing.T) {
 	var items []methodspan.Item
 	for _, run := range []struct {
@@ -82,7 +82,7 @@ func TestReturnWithinSeconds(t *testing.T) {
 	}
 }
 
-// What was measured and is not compared is distinguished from what was not measured.
+// Calls that were measured but not compared are distinguished from calls that were not measured.
 func TestWhyNothingIsCompared(t *testing.T) {
 	var items []methodspan.Item
 	for side := range 2 {
@@ -112,8 +112,8 @@ func TestWhyNothingIsCompared(t *testing.T) {
 	}
 }
 
-// A roll-out may be over before a second look confirms what the last one raised: that
-// one decides then, when no more rows are under way.
+// A rollout can end before a second evaluation confirms what the last one raised. The last evaluation then decides, as
+// soon as no more rows can arrive.
 func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 	var items, idlers []methodspan.Item
 	for side := range 2 {
@@ -133,7 +133,7 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 	end := fixture.Start.Add(5 * time.Minute)
 	for _, c := range []struct {
 		asOf   time.Time
-		idling bool // processes live on and are not called
+		idling bool // processes go on running without being called
 		want   evidence.VerdictState
 	}{
 		{time.Time{}, false, evidence.Pending}, {end, false, evidence.Pending}, {end.Add(time.Minute), false, evidence.Pending}, {end.Add(2 * time.Minute), false, evidence.Regressed},

@@ -30,8 +30,8 @@ const (
 	maxRemembered = 1000
 )
 
-// billed reads the earlier deployments from the newest to the oldest, each with only its own days. It stops at the first
-// that costs more than allowed and returns those read so far.
+// billed reads the earlier deployments from the newest to the oldest, each with only its own days. It stops at the
+// first that costs more than allowed and returns those read so far.
 func (h *history) billed(ctx context.Context, p Pair, from time.Time, short bool) ([]evidence.ProcessDifferences, error) {
 	key := deployed{p.Service, p.Head.Version}
 	if seen, ok := h.options.Remembered.get(key, h.options.AsOf); ok {

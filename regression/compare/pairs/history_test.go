@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// deployedBefore are two versions of a service at a time, five times from so many days ago on.
+// deployedBefore returns five earlier deployments of two versions of a service, starting the given number of days ago.
 func deployedBefore(days int, service string) (items []methodspan.Item) {
 	for n := range 5 {
 		start := fixture.Start.Add(-time.Duration(days-2*n) * day)
@@ -35,7 +35,7 @@ func shopOf(seed uint64, version string, start time.Time) []methodspan.Item {
 	return items
 }
 
-// warehouseOf has two versions now, and what was written so many days ago.
+// warehouseOf stores items, written the given number of days ago, and two current versions.
 func warehouseOf(t *testing.T, items []methodspan.Item, written int) string {
 	root := t.TempDir()
 	if items != nil {
@@ -45,8 +45,8 @@ func warehouseOf(t *testing.T, items []methodspan.Item, written int) string {
 	return root
 }
 
-// hostsDiffer compares in a window of a week, and says what change of a method would have
-// been seen, and from what hosts are known.
+// hostsDiffer compares in a window of a week. It returns the change of a method that would have been found, and the
+// origin of the spread of hosts.
 func hostsDiffer(t *testing.T, address string, o Options, options ...query.Option) (percent float64, from string) {
 	t.Helper()
 	week := query.Window{From: fixture.Start.Add(-7 * day)}
@@ -77,8 +77,8 @@ func hostsDiffer(t *testing.T, address string, o Options, options ...query.Optio
 	return 0, ""
 }
 
-// Deployments of the last 28 days say what hosts of a service differ by, however short the
-// window is; older ones and those of other services do not.
+// The differences between hosts are learned from deployments of the service in the last 28 days, however short the
+// window is; not from older ones, nor from those of other services.
 func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 	seen := func(items []methodspan.Item, written int) (percent float64, from string) {
 		return hostsDiffer(t, warehouseOf(t, items, written), Options{})
@@ -107,8 +107,7 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 	}
 }
 
-// BigQuery bills what is read: earlier deployments are read once, and cost no more than the
-// comparisons themselves.
+// BigQuery bills reads: earlier deployments are read only once, and cost no more than the comparisons themselves.
 func TestEarlierDeploymentsInBigQuery(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -125,7 +124,7 @@ func TestEarlierDeploymentsInBigQuery(t *testing.T) {
 		return answer(q)
 	}
 	spent := new(bigquery.Spent)
-	for range 20 { // as a command of many services reads much
+	for range 20 { // a command with many services reads as much
 		w, err := query.Open(t.Context(), address, query.Window{}, query.Counting(spent))
 		if err != nil {
 			t.Fatal(err)
@@ -163,9 +162,9 @@ func TestEarlierDeploymentsInBigQuery(t *testing.T) {
 	if none != "these processes and the defaults" || asked != alone {
 		t.Errorf("%d queries and %q where the limit leaves none over", asked, none)
 	}
-	count() // that nothing could be read is not remembered
+	count() // a failed read is not cached
 
-	// Of a small table each query is billed for more than all of them read.
+	// With a small table, each query is billed for more than the sum of what the queries read.
 	s.QueryBytes = 1000
 	if _, few := hostsDiffer(t, address, Options{}, query.Counting(new(bigquery.Spent))); few != "these processes, an earlier deployment of the service and the defaults" {
 		t.Errorf("of a small table: %q", few)

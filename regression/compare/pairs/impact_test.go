@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Of two head processes, a method entered from outside pays 600 ns of its 1000 to a callee:
-// the service costs 1000 ns a call, whoever it is paid to.
+// The head has two processes. A method that is called from outside spends 600 of its 1000 ns in a callee: the service
+// costs 1000 ns per call, however it is split.
 func TestImpactIsAShareOfTheService(t *testing.T) {
 	const calls = 1e9
 	cell := func(method, caller, instance int32, ns float64) evidence.Cell {
@@ -49,7 +49,7 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 	}
 }
 
-// By threshold, clusters beyond one a bucket are of more processes than one.
+// With ThresholdRule, more clusters than time buckets mean several processes.
 func TestImpactByThreshold(t *testing.T) {
 	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	d := Deployment{First: begin, Last: begin.Add(30 * time.Minute)}

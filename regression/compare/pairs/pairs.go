@@ -132,8 +132,8 @@ func measuredIn(runs []query.Run) (n int64) {
 	return n
 }
 
-// apart returns why two deployments cannot be compared: the sampling is known for the spans of one and mostly unknown for
-// the other, so they can contain different measurements. It returns "" if they can.
+// apart returns why two deployments cannot be compared: the sampling is known for the spans of one and mostly
+// unknown for the other, so they can contain different measurements. It returns "" if they can.
 func apart(base, head *Deployment) string {
 	assumed := func(d *Deployment) bool { return 2*d.Assumed > d.Measured }
 	if assumed(base) == assumed(head) {
@@ -166,8 +166,8 @@ func checkVersions(runs []query.Run, base, head string) error {
 	return errors.Join(errs...)
 }
 
-// choosePair chooses the pair among the deployments of one service, which are sorted by start, or returns the reason why
-// there is none.
+// choosePair chooses the pair among the deployments of one service, which are sorted by start, or returns the
+// reason why there is none.
 func choosePair(deployments []Deployment, base, head string) (Pair, string) {
 	if len(deployments) == 0 {
 		return Pair{}, "its version is unknown: set service.version"

@@ -48,8 +48,8 @@ type comparisonPlan struct {
 	base, head query.Window
 }
 
-// planFor compares times at which both versions ran, if these are enough; else the head with the same minutes of earlier
-// days; else with the time before it.
+// planFor compares times at which both versions ran, if these are enough; else the head with the same minutes of
+// earlier days; else with the time before it.
 func planFor(p Pair, o Options) comparisonPlan {
 	if o.byAge {
 		return planByAge(p, o)

@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// atLeast is the minimum share of a time that remains after subtracting probes. Their cost was measured elsewhere in the
-// program and can be too high here.
+// atLeast is the minimum share of a time that remains after subtracting probes. Their cost was measured elsewhere
+// in the program and can be too high here.
 const atLeast = 0.05
 
 // knownBy is the number of standard errors of the probes' cost that a change must exceed to count.
@@ -64,12 +64,11 @@ func probesBelow(costs [2]probecost.Costs, cells []query.Cell, sideOf func(int) 
 	return perCall
 }
 
-// subtractProbes subtracts the cost of the probes in a method and its callees from the method's time. Otherwise a change
-// of sampling rates, or of the number of small calls, would look like a change of the method. A difference between the
-// versions within the uncertainty of the probes' cost does not count: the head is moved towards the base by up to that
-// uncertainty, in either direction. Each statistic is moved by its own difference, because a rare expensive call changes
-// the mean but not the cost of the other calls.
-// the mean and not what the others cost.
+// subtractProbes subtracts the cost of the probes in a method and its callees from the method's time. Otherwise a
+// change of sampling rates, or of the number of small calls, would look like a change of the method. A difference
+// between the versions within the uncertainty of the probes' cost does not count: the head is moved towards the
+// base by up to that uncertainty, in either direction. Each statistic is moved by its own difference, because a
+// rare expensive call changes the mean but not the cost of the other calls.
 func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) evidence.Side, p Pair) {
 	costs := [2]probecost.Costs{
 		evidence.Base: table.Of(p.Service, p.Base.Version),

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// sides makes a caller and its callee in both versions, and the caller's time a call with the
-// costs of probes taken out.
+// sides makes a caller and its callee in both versions, and returns the caller's time per call after subtracting
+// probes.
 func sides(t *testing.T, own, calls, timed, probe [2]float64, stats map[string]float64) (left [2]float64) {
 	t.Helper()
 	pair := Pair{Base: Deployment{Version: "1"}, Head: Deployment{Version: "2"}}
@@ -34,9 +34,9 @@ func sides(t *testing.T, own, calls, timed, probe [2]float64, stats map[string]f
 	return left
 }
 
-// A caller of ten timed calls pays for their probes, by up to twice of what is known of their
-// cost: a change of rates raises it in neither direction, also of SDKs that calibrated in a
-// loop.
+// The probes of ten timed calls are in the time of their caller. Their cost is subtracted up to twice its
+// uncertainty, so a change of sampling rates changes the caller in neither direction, also with SDKs that
+// calibrated in a loop.
 func TestProbesOfCalleesAreSubtracted(t *testing.T) {
 	inPlace := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300}
 	for name, stats := range map[string]map[string]float64{"in a loop": {"probe.cpu.cost_ns": 1000}, "in place": inPlace} {
@@ -52,8 +52,8 @@ func TestProbesOfCalleesAreSubtracted(t *testing.T) {
 	}
 }
 
-// A version that waits more often is no slower by what giving its processor away costs a timed
-// call. What it became more expensive by beyond that and its uncertainty is found.
+// Each wait makes a timed call more expensive, but a version that waits more often is not slower. A change beyond that
+// cost and its uncertainty is found.
 func TestWaitsAreNoChange(t *testing.T) {
 	stats := map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500, "probe.wait_ns": 15_000}
 	older := map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500}
@@ -70,7 +70,7 @@ func TestWaitsAreNoChange(t *testing.T) {
 			t.Errorf("%v more waits, %.0f ns in the head: %+.1f%%, want %+.0f%%", tc.waits, tc.head, 100*change, 100*tc.want)
 		}
 	}
-	// Where one version's SDK does not say it, nothing is taken off the other's.
+	// If the SDK of one version does not count waits, they are not subtracted from the other version either.
 	cells := []query.Cell{
 		{Full: "m", Member: 0, Records: 1, Weight: 10, Sum: 10 * 130_000},
 		{Full: "m", Member: 1, Records: 1, Weight: 10, Sum: 10 * 130_000, Waits: 20},
@@ -82,8 +82,7 @@ func TestWaitsAreNoChange(t *testing.T) {
 	}
 }
 
-// A caller that makes more small calls is unchanged itself; what it became more expensive by
-// beyond what is not known of probes is found.
+// A caller that makes more small calls is unchanged itself. A change beyond the uncertainty of the probes is found.
 func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {
 	stats := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300, "probe.counted.cost_ps": 8000}
 	calls := [2]float64{10, 200}
@@ -96,8 +95,8 @@ func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {
 	}
 }
 
-// A rare expensive call of the base makes its mean higher, and less sure by what it waited. The
-// calls that did not change are moved by neither: the typical call and the capped one cost the same.
+// A rare expensive call of the base raises its mean and, by its waits, the uncertainty. It must not move the calls that
+// did not change: the typical and the capped cost stay the same.
 func TestARareExpensiveCallMovesNoOther(t *testing.T) {
 	const calls, typical = 10_000, 60.0
 	for name, rare := range map[string][2]float64{"in the base": {4e6, 0}, "in the head": {0, 4e6}} {

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Rule decides what the newer deployment of a pair made more expensive.
+// Rule finds the methods that the newer deployment of a pair made more expensive.
 type Rule interface {
 	// Name is the value of --method.
 	Name() string

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Jobs live for seconds. They never settle, and are compared run by run.
+// Jobs run for seconds. They never settle, and are compared run by run.
 func TestRunsAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -33,9 +33,9 @@ type edge struct {
 	metric query.Metric
 }
 
-// measure reads the pairs in the metrics that metricOf returns; empty means not to read the pair. Pairs with the same
-// bucket length share one query where files are read, because a query with hourly buckets is faster. BigQuery bills each
-// query.
+// measure reads the pairs in the metrics that metricOf returns; empty means not to read the pair. Pairs with the
+// same bucket length share one query where files are read, because a query with hourly buckets is faster. BigQuery
+// bills each query.
 func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options, metricOf func(i int) query.Metric) ([]measured, error) {
 	type kind struct {
 		metric query.Metric
@@ -159,9 +159,9 @@ func (p Pair) side(side query.Side, d Deployment, bucket time.Duration) query.Co
 // interval wide.
 const wantClusters = 24
 
-// bucketFor returns the longest bucket of which both versions have wantClusters, because effects of one bucket reach less
-// into the next if buckets are longer. It does not count instances as further clusters, because instances share the
-// traffic of a minute.
+// bucketFor returns the longest bucket of which both versions have wantClusters, because effects of one bucket
+// reach less into the next if buckets are longer. It does not count instances as further clusters, because
+// instances share the traffic of a minute.
 func bucketFor(p Pair, o Options) time.Duration {
 	span := min(p.Base.afterWarmUp(o), p.Head.afterWarmUp(o))
 	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {

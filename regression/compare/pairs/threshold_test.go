@@ -17,7 +17,7 @@ import (
 
 var defaults = Options{Limits: ThresholdRule{}.Default()}
 
-// compare stores what the shops send and compares the newest versions.
+// compare stores the calls of the shops and compares the newest versions.
 func compare(t *testing.T, o Options, shops ...fixture.Shop) *Comparison {
 	t.Helper()
 	var items []methodspan.Item
@@ -71,7 +71,7 @@ func line(t *testing.T, c *Comparison, method string) *evidence.Verdict {
 	return nil
 }
 
-// before and after are a release and the next, side by side for a while.
+// before and after are two consecutive releases that run at the same time for a while.
 func before(seed uint64) fixture.Shop {
 	return fixture.Shop{
 		Seed: 2 * seed, Version: "1", Instances: []string{"a", "b", "c"}, Start: fixture.Start, Minutes: 40, Requests: 40,
@@ -93,8 +93,8 @@ func TestTheMethodThatGrewIsRaised(t *testing.T) {
 		name   string
 		factor float64
 	}{
-		{fixture.Rate, "Rate", 1.5},   // a leaf, two callers above
-		{fixture.Total, "Total", 2},   // between
+		{fixture.Rate, "Rate", 1.5},   // a leaf below two callers
+		{fixture.Total, "Total", 2},   // calls and is called
 		{fixture.Serve, "Serve", 1.6}, // the root
 		{fixture.Log, "Write", 3},     // a leaf that is 5% of its caller
 	} {
@@ -112,7 +112,7 @@ func TestTheMethodThatGrewIsRaised(t *testing.T) {
 				alert := c.Alerts[0]
 				planted := 100 * (tc.factor - 1)
 				if alert.Interval[0] > planted || alert.Interval[1] < planted {
-					// A 95% interval may miss; by much it must not.
+					// A 95% interval can miss the true value, but not by much.
 					if math.Abs(alert.ChangePercent-planted) > 0.35*planted {
 						t.Errorf("change %v %v, planted %v", alert.ChangePercent, alert.Interval, planted)
 					}
@@ -147,8 +147,8 @@ func TestCallersAreNamedInTheReason(t *testing.T) {
 	}
 }
 
-// A method that does next to nothing itself has no own time to take a percentage
-// of: it is raised by its whole time, and only if its own part grew.
+// The own time of a method that mostly calls others is too small for a percentage. It is raised by its inclusive
+// time, if its own part grew too.
 func TestOwnTimeTooSmallToBeABase(t *testing.T) {
 	own := func(s fixture.Shop, serve time.Duration) fixture.Shop {
 		s.OwnCPU = fixture.DefaultOwnCPU()
@@ -177,8 +177,8 @@ func TestOwnTimeTooSmallToBeABase(t *testing.T) {
 	})
 }
 
-// A method that is called three times as often costs its caller more, and its own
-// code is as dear as before: nobody's own time grew.
+// A method that is called three times as often makes its caller more expensive, but its own code costs as much as
+// before: no own time grew.
 func TestMoreCallsRaiseNobody(t *testing.T) {
 	a := after(2)
 	a.Calls = map[string]int{fixture.Rate: 3}
@@ -187,8 +187,8 @@ func TestMoreCallsRaiseNobody(t *testing.T) {
 	}
 }
 
-// Nothing changed: about one alert in forty looks at a method would be chance
-// alone; the threshold takes most of these away.
+// Without any change, chance alone would raise one method in forty per evaluation; the threshold prevents most of these
+// alerts.
 func TestNothingChanged(t *testing.T) {
 	alerts, judged := 0, 0
 	for seed := range uint64(8) {
