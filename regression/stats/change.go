@@ -9,12 +9,12 @@ import (
 // Interval is a two-sided confidence interval.
 type Interval struct{ Low, High float64 }
 
-// quantile is Student's t for a two-sided level.
+// quantile returns the two-sided quantile of Student's t at a confidence level.
 func quantile(level, df float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(1 - (1-level)/2)
 }
 
-// welch is the degrees of freedom of a sum of two variances (Welch 1947).
+// welch returns the degrees of freedom of a sum of two variances (Welch 1947).
 func welch(v0, df0, v1, df1 float64) float64 {
 	if v0+v1 == 0 {
 		return df0 + df1
@@ -22,10 +22,9 @@ func welch(v0, df0, v1, df1 float64) float64 {
 	return (v0 + v1) * (v0 + v1) / (v0*v0/df0 + v1*v1/df1)
 }
 
-// Change is the relative change from base to head, head/base - 1, with its
-// interval, by the delta method on the logarithm of the ratio: the interval of a
-// ratio is not symmetric, and on the logarithm it nearly is. False unless both
-// means are positive.
+// Change returns the relative change from base to head, head/base - 1, with its interval. It uses the delta method on
+// the logarithm of the ratio, because the distribution of a ratio is skewed and that of its logarithm nearly
+// symmetric. ok is false unless both means are positive.
 func Change(base, head Estimate, level float64) (change float64, interval Interval, ok bool) {
 	if !(base.Value > 0) || !(head.Value > 0) {
 		return 0, Interval{}, false
@@ -36,7 +35,7 @@ func Change(base, head Estimate, level float64) (change float64, interval Interv
 	return math.Expm1(log), Interval{math.Expm1(log - margin), math.Expm1(log + margin)}, true
 }
 
-// Difference is head - base with its interval.
+// Difference returns head - base with its interval.
 func Difference(base, head Estimate, level float64) (float64, Interval) {
 	v0, v1 := base.SE*base.SE, head.SE*head.SE
 	d := head.Value - base.Value

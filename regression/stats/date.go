@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// The dating of changes: segments of at least 5, and a chance of at most 1 in
-// 1000. With less of either, single spikes become changes.
+// Limits of the dating of changes: a minimum of 5 values per segment and a p-value of at most 1 in 1000. With looser
+// limits single spikes become changes.
 const (
 	leastSegment  = 5
 	permutations  = 999
@@ -14,10 +14,10 @@ const (
 	permutingSeed = 1
 )
 
-// DateChanges finds where a series changes, in order of place, by E-divisive
-// (Matteson and James 2014, alpha = 1): the split at which the energy distance
-// of the two sides is largest, tested by permutation with a fixed seed, and then
-// each side alike. It says when a change began that is known to be there; it is
+// DateChanges returns the positions at which a series changes, in ascending order. It uses E-divisive (Matteson and
+// James 2014, alpha = 1): it finds the split with the largest energy distance between both sides, tests it by
+// permutation with a fixed seed, and repeats this on each side. It dates a change that is already established and is
+// not a test for one.
 // no test for one.
 func DateChanges(y []float64) []int {
 	rng := rand.New(rand.NewPCG(permutingSeed, uint64(len(y))))
@@ -44,15 +44,15 @@ func dateIn(y []float64, offset int, rng *rand.Rand) []int {
 	return append(changes, dateIn(y[at:], offset+at, rng)...)
 }
 
-// Split is the place with the largest scaled energy distance between the values
-// before and after it; 0 where the series is too short.
+// Split returns the position with the largest scaled energy distance between the values before and after it; 0 if
+// the series is too short.
 func Split(y []float64) (at int, distance float64) {
 	n := len(y)
 	if n < 2*leastSegment {
 		return 0, 0
 	}
-	// Sums of distances within the first k, within the rest, and between; moving
-	// one value from the rest to the first takes one pass.
+	// Sums of distances within the first k values, within the rest, and between both. Moving one value from the rest
+	// to the first takes one pass.
 	var within, rest, between float64
 	for i := range y {
 		for j := range i {

@@ -6,12 +6,10 @@ import (
 	"slices"
 )
 
-// EBH tells which hypotheses the e-BH procedure rejects: those with the k largest
-// e-values, for the greatest k whose k-th is at least total/(alpha*k) (Wang and
-// Ramdas 2022). The share of false ones among them is at most alpha on average,
-// whatever depends on what. total counts all hypotheses, also those that no
-// e-value could be made for. needed is the logarithm from which on each would be
-// rejected, the others being as they are.
+// EBH returns the hypotheses that the e-BH procedure rejects: those with the k largest e-values, for the greatest k
+// whose k-th e-value is at least total/(alpha*k) (Wang and Ramdas 2022). The expected share of false rejections is at
+// most alpha under any dependence. total counts all hypotheses, including those without an e-value. needed is, for
+// each hypothesis, the smallest logE at which it would be rejected with all others unchanged.
 func EBH(logE []float64, total int, alpha float64) (rejected []bool, needed []float64) {
 	order := make([]int, len(logE))
 	for i := range order {
@@ -25,7 +23,7 @@ func EBH(logE []float64, total int, alpha float64) (rejected []bool, needed []fl
 		}
 	}
 	rejected, needed = make([]bool, len(logE)), make([]float64, len(logE))
-	with := 1 // how many would be rejected with it, if it were large enough
+	with := 1 // number of rejections if this hypothesis had a large enough e-value
 	for k, i := range order {
 		if k > 0 && logE[order[k-1]] >= logThreshold(total, k+1, alpha) {
 			with = k + 1
@@ -40,8 +38,8 @@ func logThreshold(total, k int, alpha float64) float64 {
 	return math.Log(float64(max(total, k)) / (alpha * float64(k)))
 }
 
-// BH tells which hypotheses Benjamini and Hochberg's procedure rejects (1995). It
-// holds for tests that are independent or positively dependent.
+// BH returns the hypotheses that the procedure of Benjamini and Hochberg (1995) rejects. It is valid for tests that
+// are independent or positively dependent.
 func BH(p []float64, alpha float64) []bool {
 	order := make([]int, len(p))
 	for i := range order {

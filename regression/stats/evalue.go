@@ -2,16 +2,14 @@ package stats
 
 import "math"
 
-// LogE is the logarithm of the e-value of an estimate with a normal error of
-// known variance against the hypothesis that the true value is at most margin. It
-// is the likelihood ratio of values above the margin, which are given the weights
-// of a half-normal distribution for each scale (Robbins 1970; Howard, Ramdas,
-// McAuliffe, Sekhon 2021, section 3.2), averaged over the scales. Its expectation
-// is at most 1 under the hypothesis, and as the estimate gathers data it stays a
-// supermartingale: it may be looked at on any schedule.
+// LogE returns the logarithm of the e-value of an estimate with a normal error of known variance, against the
+// hypothesis that the true value is at most margin. It is the likelihood ratio of values above the margin, weighted
+// by a half-normal distribution for each scale and averaged over the scales (Robbins 1970; Howard, Ramdas, McAuliffe,
+// Sekhon 2021, section 3.2). Under the hypothesis its expectation is at most 1. As data accumulates it is a
+// supermartingale, so it can be evaluated on any schedule.
 func LogE(estimate, variance, margin float64, scales []float64) float64 {
 	if !(variance > 0) || math.IsInf(variance, 1) || math.IsNaN(estimate) {
-		return 0 // nothing is known: an e-value of 1
+		return 0 // no information: an e-value of 1
 	}
 	logs := make([]float64, 0, 8)
 	for _, scale := range scales {
@@ -22,8 +20,8 @@ func LogE(estimate, variance, margin float64, scales []float64) float64 {
 	return LogMean(logs...)
 }
 
-// LogMean is the logarithm of the mean of values given by their logarithms. A mean
-// of e-values is one, however they depend on each other (Vovk and Wang 2021).
+// LogMean returns the logarithm of the mean of values given as logarithms. A mean of e-values is an e-value under any
+// dependence (Vovk and Wang 2021).
 func LogMean(logs ...float64) float64 {
 	if len(logs) == 0 {
 		return 0
@@ -42,8 +40,8 @@ func LogMean(logs ...float64) float64 {
 	return top + math.Log(sum/float64(len(logs)))
 }
 
-// logNormalCDF is ln P(Z <= z), with the first terms of Mills' ratio where the
-// probability is too small to be computed first.
+// logNormalCDF returns ln P(Z <= z). If the probability is too small to compute directly, it uses the first terms of
+// Mills' ratio.
 func logNormalCDF(z float64) float64 {
 	if z > -30 {
 		return math.Log(math.Erfc(-z/math.Sqrt2) / 2)

@@ -2,18 +2,16 @@ package stats
 
 import "math"
 
-// Residuals are sums over clusters of powers of what each differs from its
-// expectation. They say how far off a total is whose own sum of residuals is 0.
+// Residuals holds sums over clusters of powers of their residuals, the differences from expectation. They determine
+// the error of a total whose residuals sum to 0.
 type Residuals struct {
 	Count          int64
 	Squares, Cubes float64
 }
 
-// HallInterval is the interval of a total that allows for skew clusters (Hall 1992,
-// On the removal of skewness by transformation; the cubic that is monotone). Costs
-// are skew to the right, so a symmetric interval misses on the high side: the truth
-// lies above it. False if there are fewer than two clusters: then nothing is known
-// about the error.
+// HallInterval returns the interval of a total with skewed clusters (Hall 1992, On the removal of skewness by
+// transformation; the monotone cubic). Costs are skewed to the right, so a symmetric interval is too often below the
+// true value. It returns false with fewer than two clusters, as the error is then unknown.
 func (r Residuals) HallInterval(total, level float64) (Estimate, Interval, bool) {
 	if r.Count < 2 {
 		return Estimate{Value: total}, Interval{}, false
@@ -27,7 +25,7 @@ func (r Residuals) HallInterval(total, level float64) (Estimate, Interval, bool)
 	}, true
 }
 
-// skewness of the clusters; 0 where none vary.
+// skewness returns the skewness of the clusters; 0 if they do not vary.
 func (r Residuals) skewness() float64 {
 	if !(r.Squares > 0) {
 		return 0
@@ -35,8 +33,7 @@ func (r Residuals) skewness() float64 {
 	return r.Cubes / float64(r.Count) / math.Pow(r.Squares/float64(r.Count), 1.5)
 }
 
-// hallInverse is the value of Student's statistic that the transformation takes
-// to z.
+// hallInverse returns the value of Student's statistic that the transformation maps to z.
 func hallInverse(z, skew, root float64) float64 {
 	a := skew / root
 	if math.Abs(a) < 1e-9 {

@@ -2,13 +2,12 @@ package stats
 
 import "math"
 
-// Heterogeneity says how much more the estimates of a group differ than their
-// own errors explain: Cochran's Q, its degrees of freedom, and the factor by
-// which variance between them raises it. Groups that share that variance add up.
+// Heterogeneity measures how much the estimates of a group differ beyond their own errors: Cochran's Q, its degrees of
+// freedom, and the factor C by which the between-group variance raises Q. Values of groups that share this variance
+// can be added.
 type Heterogeneity struct{ Q, DF, C float64 }
 
-// HeterogeneityOf compares estimates with known variances; those without a
-// positive finite variance are left out.
+// HeterogeneityOf compares estimates with known variances. It ignores estimates without a positive finite variance.
 func HeterogeneityOf(estimates, variances []float64) Heterogeneity {
 	var w, ww, wy float64
 	k := 0
@@ -34,13 +33,13 @@ func HeterogeneityOf(estimates, variances []float64) Heterogeneity {
 	return h
 }
 
-// Add is the heterogeneity of two groups, each around a mean of its own.
+// Add returns the heterogeneity of two groups, each around its own mean.
 func (h Heterogeneity) Add(o Heterogeneity) Heterogeneity {
 	return Heterogeneity{h.Q + o.Q, h.DF + o.DF, h.C + o.C}
 }
 
-// Raw is DerSimonian and Laird's estimate of the variance between (1986), not
-// clipped at zero: only so do estimates average to the truth.
+// Raw returns the estimate of the between-group variance by DerSimonian and Laird (1986). It is not clipped at zero,
+// so its average over many groups is unbiased.
 func (h Heterogeneity) Raw() float64 {
 	if !(h.C > 0) {
 		return 0
@@ -48,18 +47,17 @@ func (h Heterogeneity) Raw() float64 {
 	return (h.Q - h.DF) / h.C
 }
 
-// Between is that estimate, clipped.
+// Between returns Raw, clipped at zero.
 func (h Heterogeneity) Between() float64 { return math.Max(0, h.Raw()) }
 
-// noise is the mean variance of the estimates' own errors.
+// noise returns the mean error variance of the estimates.
 func (h Heterogeneity) noise() float64 { return h.DF / h.C }
 
-// Pool estimates the variance between that many groups have in common: the mean of
-// their raw estimates, each weighted by what it can tell. The prior counts as
-// priorDF estimates without own error.
+// Pool estimates the between-group variance common to many groups: the mean of their raw estimates, weighted by their
+// precision. The prior counts as priorDF estimates without error.
 func Pool(groups []Heterogeneity, prior, priorDF float64) float64 {
 	pooled := prior
-	for range 3 { // the weights depend on the result, weakly
+	for range 3 { // the weights depend weakly on the result
 		sum, weight := priorDF*prior/(pooled*pooled), priorDF/(pooled*pooled)
 		for _, g := range groups {
 			if g.DF < 1 || !(g.C > 0) {
@@ -75,10 +73,9 @@ func Pool(groups []Heterogeneity, prior, priorDF float64) float64 {
 	return pooled
 }
 
-// Moderated draws a group's own estimate towards the pooled one (as Smyth 2004
-// does for variances): the pooled one counts as priorDF degrees of freedom, the
-// own one as those it has less what its own errors take from it. It is never
-// below half of the pooled one. df are the degrees of freedom of the result.
+// Moderated shrinks a group's own estimate towards the pooled one (as Smyth 2004 does for variances). The pooled
+// estimate counts as priorDF degrees of freedom, the own one as its information. The result is at least half of the
+// pooled one. df is the number of degrees of freedom of the result.
 func (h Heterogeneity) Moderated(pooled, priorDF float64) (variance, df float64) {
 	own := h.information(pooled)
 	if own == 0 {
@@ -87,8 +84,8 @@ func (h Heterogeneity) Moderated(pooled, priorDF float64) (variance, df float64)
 	return math.Max(pooled/2, (priorDF*pooled+own*h.Between())/(priorDF+own)), priorDF + own
 }
 
-// information is the degrees of freedom that a group has for the variance between, less
-// what its own errors take from it.
+// information returns the degrees of freedom of a group for the between-group variance, reduced for the errors of its
+// estimates.
 func (h Heterogeneity) information(pooled float64) float64 {
 	if h.DF < 1 || !(h.C > 0) {
 		return 0
@@ -98,17 +95,16 @@ func (h Heterogeneity) information(pooled float64) float64 {
 }
 
 const (
-	// fewGroups is the number of groups below which their spread is not known.
+	// fewGroups is the number of groups below which the spread of their variances is unknown.
 	fewGroups = 8
-	// unknownDF is what a pooled variance counts as there.
+	// unknownDF is the PriorDF in this case.
 	unknownDF                 = 6
 	leastPriorDF, mostPriorDF = 4.2, 50
 )
 
-// PriorDF says how much a pooled variance knows of that of one group, as degrees of
-// freedom: few where the groups' variances differ more than chance explains. It is the
-// moment estimate for variances that follow a scaled inverse chi-squared distribution
-// (Smyth 2004, section 6).
+// PriorDF returns the degrees of freedom of a pooled variance as a prior for the variance of one group. They are few
+// if the variances of the groups differ more than chance explains. It is the moment estimate for variances with a
+// scaled inverse chi-squared distribution (Smyth 2004, section 6).
 func PriorDF(groups []Heterogeneity, pooled float64) float64 {
 	var n, sum, squares, chance, share float64
 	for _, g := range groups {
@@ -134,7 +130,7 @@ func PriorDF(groups []Heterogeneity, pooled float64) float64 {
 	return math.Min(math.Max(4+2/excess, leastPriorDF), mostPriorDF)
 }
 
-// PooledDF is the number of degrees of freedom that Pool's result rests on.
+// PooledDF returns the degrees of freedom of the result of Pool.
 func PooledDF(groups []Heterogeneity, pooled, priorDF float64) float64 {
 	df := priorDF
 	for _, g := range groups {

@@ -1,11 +1,10 @@
 package stats
 
-// Weighted is a value and how much it counts.
+// Weighted is a value with its weight.
 type Weighted struct{ Value, Weight float64 }
 
-// WeightedMedian is the value below and above which lies at most half of the
-// weight. It reorders what it is given, and takes time in proportion to it. The
-// value is 0 where there is no weight.
+// WeightedMedian returns the value with at most half of the weight below and at most half above it; 0 without
+// weight. It reorders values and takes linear time.
 func WeightedMedian(values []Weighted) float64 {
 	total := 0.0
 	for _, v := range values {

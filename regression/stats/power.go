@@ -2,11 +2,11 @@ package stats
 
 import "math"
 
-// Required is what an estimate must be for its e-value to reach a threshold.
+// Required is the estimate, with its standard deviation, at which the e-value reaches a threshold.
 type Required struct{ Estimate, SD float64 }
 
-// RequiredLogE returns the least estimate whose e-value reaches a threshold: LogEStudent
-// rises with the estimate, so it is found by bisection.
+// RequiredLogE returns the smallest estimate whose e-value reaches a threshold. LogEStudent increases with the
+// estimate, so bisection finds it.
 func RequiredLogE(variance, df, margin float64, scales []float64, logThreshold float64) Required {
 	if !(variance > 0) {
 		return Required{Estimate: math.Inf(1)}
@@ -31,8 +31,7 @@ func RequiredLogE(variance, df, margin float64, scales []float64, logThreshold f
 	return r
 }
 
-// Power is the probability that the estimate of a true value, with a normal error,
-// reaches what is required.
+// Power returns the probability that an estimate with a normal error around truth reaches the required estimate.
 func (r Required) Power(truth float64) float64 {
 	if !(r.SD > 0) {
 		return 0
@@ -40,8 +39,7 @@ func (r Required) Power(truth float64) float64 {
 	return math.Erfc((r.Estimate-truth)/(math.Sqrt2*r.SD)) / 2
 }
 
-// Detectable is the true value for which that probability is power: "a change of so
-// much would have been seen".
+// Detectable returns the true value that is detected with probability power.
 func (r Required) Detectable(power float64) float64 {
 	return r.Estimate + math.Sqrt2*r.SD*math.Erfinv(2*power-1)
 }

@@ -7,38 +7,38 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Vote is what one method says about a change that all methods share: its own change
-// of a logarithm with the variance of its error and the degrees of freedom of that.
+// Vote is the evidence of one method about a change that all methods share: its own change on the log scale, the
+// variance of the error, and the degrees of freedom of that variance.
 type Vote struct{ Change, Variance, DF float64 }
 
 const (
-	// changedPrior is the prior probability that a method changed for reasons of its own, and
-	// changedSD the standard deviation of such a change.
+	// changedPrior is the prior probability that a method itself changed, changedSD the standard deviation of such a
+	// change.
 	changedPrior, changedSD = 0.1, 0.5
-	// responseSpread is how much a method's response to a slow host differs from that of the
-	// others, as a share of the slowness.
+	// responseSpread is the standard deviation of the response of methods to a slow host, as a share of the
+	// slowdown.
 	responseSpread = 0.15
-	// widest is the largest shared change that is considered: e^4 is 55 times.
+	// widest is the largest shared change considered, as a logarithm: e^4 is a factor of 55.
 	widest = 4.0
 )
 
-// FeltVariance is the variance of an error at a shared change c.
+// FeltVariance returns the variance of an error at a shared change c.
 func FeltVariance(variance, c float64) float64 { return variance + responseSpread*responseSpread*c*c }
 
-// Shared is the likelihood of a change c that all voters share, on a grid. Each vote is
-// narrow around c or, where its method changed itself, wide. The prior is that of the
-// difference between the hosts of the two versions: Student's t around 0.
+// Shared is the likelihood, on a grid, of a change c that all voters share. The density of a vote is narrow around c,
+// or wide if its method itself changed. The prior describes the difference between the hosts of the two versions:
+// Student's t around 0.
 type Shared struct {
 	votes    []Vote
-	c, step  []float64 // the grid and the width that each point stands for
+	c, step  []float64 // grid points and the width of each
 	logPrior []float64
-	log      [][]float64 // of each vote, by grid point
+	log      [][]float64 // log likelihood of each vote, by grid point
 	total    []float64
-	all      []float64 // of each vote: that it moved, by the posterior of all; of many votes
+	all      []float64 // probability that the method of each vote changed, from the posterior of all votes; used with many votes
 }
 
-// NewShared returns the likelihood of the votes. priorVariance and priorDF describe how
-// hosts differ; extra are points that the grid must be fine around.
+// NewShared returns the likelihood of the votes. priorVariance and priorDF describe the differences between hosts. The
+// grid is also fine around the votes in extra.
 func NewShared(votes []Vote, priorVariance, priorDF float64, extra ...Vote) *Shared {
 	priorSD := math.Sqrt(math.Max(priorVariance, 1e-8))
 	s := &Shared{votes: votes}
@@ -63,8 +63,7 @@ func NewShared(votes []Vote, priorVariance, priorDF float64, extra ...Vote) *Sha
 	return s
 }
 
-// parts are the densities of a vote at c, as of a method that did not change and of one
-// that did.
+// parts returns the densities of a vote at c: narrow if its method did not change, wide if it did.
 func (v Vote) parts(t T, c float64) (narrow, wide float64) {
 	sd := math.Sqrt(FeltVariance(v.Variance, c))
 	narrow = (1 - changedPrior) * math.Exp(t.LogDensity((v.Change-c)/sd)) / sd
@@ -73,8 +72,8 @@ func (v Vote) parts(t T, c float64) (narrow, wide float64) {
 	return narrow, wide
 }
 
-// makeGrid places points densely where the likelihood can be narrow: around the
-// weighted median of the votes, around 0, and, where there are few, around each vote.
+// makeGrid places grid points densely where the likelihood can be narrow: around the weighted median of the votes,
+// around 0 and, with few votes, around each vote.
 func (s *Shared) makeGrid(priorSD float64, extra []Vote) {
 	around := func(at, sd float64) {
 		sd = math.Max(sd, 1e-5)
@@ -122,21 +121,21 @@ func (s *Shared) makeGrid(priorSD float64, extra []Vote) {
 	}
 }
 
-// Without is what the votes other than one say of the shared change.
+// Without is the posterior of the shared change with one vote left out.
 type Without struct {
 	s      *Shared
-	weight []float64 // of the posterior, by grid point; they sum to 1
+	weight []float64 // posterior by grid point; sums to 1
 	Voters int
-	// Mean, SD, Low and High describe the posterior: 95% lies between Low and High.
+	// Mean, SD, Low and High describe the posterior; Low and High are the limits of the 95% interval.
 	Mean, SD, Low, High float64
-	// Moved is the share of the voters that changed for reasons of their own.
+	// Moved is the expected share of voters whose methods themselves changed.
 	Moved float64
-	// Likeliest is the grid point with the largest likelihood whatever the prior, and
-	// Variance that of its error.
+	// Likeliest is the grid point with the largest likelihood, ignoring the prior. Variance is the variance of its
+	// error.
 	Likeliest, Variance float64
 }
 
-// Without leaves one vote out; -1 leaves out none.
+// Without returns the posterior without one vote, or of all votes for -1.
 func (s *Shared) Without(vote int) *Without {
 	n := len(s.c)
 	w := &Without{s: s, weight: make([]float64, n), Voters: len(s.votes)}
@@ -191,11 +190,11 @@ func (s *Shared) Without(vote int) *Without {
 	return w
 }
 
-// fewVotes is the number of votes up to which everything is computed without the one
-// that is left out; among more, one changes nothing but its own share.
+// fewVotes is the maximum number of votes for which the probabilities of a change are computed again without the vote
+// left out. With more votes, leaving one out only removes its own probability.
 const fewVotes = 16
 
-// moved is the expected share of the voters that changed for reasons of their own.
+// moved returns the expected share of voters whose methods themselves changed.
 func (s *Shared) moved(w *Without, vote int) float64 {
 	if w.Voters <= 0 {
 		return 0
@@ -216,8 +215,8 @@ func (s *Shared) moved(w *Without, vote int) float64 {
 	return sum / float64(w.Voters)
 }
 
-// movedBy is the probability of each vote that its method changed itself, the shared
-// change having so much weight at each grid point.
+// movedBy returns, for each vote, the probability that its method itself changed. weight is the posterior of the
+// shared change by grid point.
 func (s *Shared) movedBy(weight []float64) []float64 {
 	out := make([]float64, len(s.votes))
 	for j, v := range s.votes {
@@ -232,10 +231,9 @@ func (s *Shared) movedBy(weight []float64) []float64 {
 	return out
 }
 
-// LogE is the logarithm of an e-value against "the method itself changed by at most the
-// margin", its change being an estimate that contains loading times the shared change. It
-// is the likelihood ratio of a mixture of effects to the most likely change up to the
-// margin, both averaged over the posterior of the shared change.
+// LogE returns the logarithm of an e-value against "the method itself changed by at most the margin". Its change is an
+// estimate that contains loading times the shared change. The e-value is the likelihood ratio of a mixture of effects
+// to the most likely change up to the margin, both averaged over the posterior of the shared change.
 func (w *Without) LogE(change float64, e Error, loading, margin float64, scales []float64) float64 {
 	if !(e.Variance > 0) || math.IsNaN(change) {
 		return 0
@@ -256,7 +254,7 @@ func (w *Without) LogE(change float64, e Error, loading, margin float64, scales 
 	return effects.log() - nulls.log()
 }
 
-// logSum is the logarithm of a sum of terms that are given by their logarithms.
+// logSum is the logarithm of a sum of terms given as logarithms.
 type logSum struct{ top, sum float64 }
 
 func (l *logSum) addLog(log float64) {
@@ -272,8 +270,7 @@ func (l *logSum) addLog(log float64) {
 
 func (l *logSum) log() float64 { return l.top + math.Log(l.sum) }
 
-// Interval is the 95% interval of change - loading * c, the error of change following
-// Student's t.
+// Interval returns the 95% interval of change - loading * c. The error of change follows Student's t.
 func (w *Without) Interval(change, variance, df, loading float64) (low, high float64) {
 	const narrow = 0.35
 	variance = FeltVariance(variance, loading*w.Mean)
@@ -296,7 +293,7 @@ func (w *Without) Interval(change, variance, df, loading float64) (low, high flo
 		return p, slope
 	}
 	far := 2*widest + 20*sd
-	find := func(p, guess float64) float64 { // by Newton's method, within a bracket that every step narrows
+	find := func(p, guess float64) float64 { // Newton's method within a bracket that each step narrows
 		const precision = 1e-12
 		low, high := change-far, change+far
 		x := min(max(guess, low), high)

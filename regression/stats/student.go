@@ -2,8 +2,7 @@ package stats
 
 import "math"
 
-// normalFrom is the number of degrees of freedom from which Student's t is taken as
-// the normal distribution.
+// normalFrom is the number of degrees of freedom from which the normal distribution replaces Student's t.
 const normalFrom = 200
 
 // T is Student's t distribution with a number of degrees of freedom.
@@ -30,8 +29,8 @@ func (t T) LogDensity(z float64) float64 {
 	return t.logNorm - (t.df+1)/2*math.Log1p(z*z/t.df)
 }
 
-// studentScales are the effects that an e-value of few degrees of freedom looks for.
-// Its tails are heavy, so evidence for a large effect needs a scale of that size.
+// studentScales are the scales of effects for an e-value with few degrees of freedom. The tails of Student's t are
+// heavy, so evidence for a large effect needs a scale of that size.
 var studentScales = []float64{0.02, 0.06, 0.2, 0.8, 2.5}
 
 // halfNormal are the quantiles of the half-normal distribution at (i + 1/2) / 16.
@@ -42,13 +41,13 @@ var halfNormal = func() (q [16]float64) {
 	return q
 }()
 
-// Error is the error of an estimate: its variance and, where that is an estimate, the
-// degrees of freedom with which it is known.
+// Error is the error of an estimate: its variance and the degrees of freedom of that variance, if it is itself an
+// estimate.
 type Error struct{ Variance, DF float64 }
 
-// LogEStudent is LogE for an error that follows Student's t. It is the likelihood ratio
-// of a half-normal mixture of effects above the margin to the most likely value at or
-// below it, so its expectation is at most 1 wherever the truth is not above the margin.
+// LogEStudent is LogE for an error that follows Student's t. It is the likelihood ratio of a half-normal mixture of
+// effects above the margin to the most likely value up to the margin. So its expectation is at most 1 if the true
+// value is at most the margin.
 func LogEStudent(estimate, variance, df, margin float64, scales []float64) float64 {
 	if !(df < normalFrom) {
 		return LogE(estimate, variance, margin, scales)
@@ -60,8 +59,8 @@ func LogEStudent(estimate, variance, df, margin float64, scales []float64) float
 	return effect - null
 }
 
-// logDensities are the logarithms of the densities of an estimate under the mixture of
-// effects above the margin and under the most likely value at or below it.
+// logDensities returns the log densities of an estimate under the mixture of effects above the margin, and under the
+// most likely value up to the margin.
 func (e Error) logDensities(t T, estimate, margin float64, scales []float64) (effect, null float64) {
 	sd := math.Sqrt(e.Variance)
 	d := (estimate - margin) / sd
@@ -78,8 +77,8 @@ func (e Error) logDensities(t T, estimate, margin float64, scales []float64) (ef
 	return math.Log(sum/float64(len(studentScales)*len(halfNormal))) - math.Log(sd), null
 }
 
-// Satterthwaite returns the degrees of freedom of a sum of independent variances, each
-// an estimate with its own.
+// Satterthwaite returns the degrees of freedom of a sum of independent variance estimates, each with its own degrees
+// of freedom.
 func Satterthwaite(variances, df []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for i, v := range variances {

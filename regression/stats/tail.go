@@ -6,40 +6,37 @@ import (
 	"slices"
 )
 
-// Warning is a reason to believe a figure less. It is a value that travels with
-// the figure.
+// Warning is a reason to trust a figure less. It is returned with the figure.
 type Warning string
 
 const (
-	// LowerBound is the warning of a total whose tail was not sampled.
+	// LowerBound is the warning for a total whose tail was not sampled.
 	LowerBound Warning = "lower bound, tail not sampled"
-	// LowerBoundCPU is that of a total of CPU times where the tail of wall times was
-	// taken, without the CPU times of all of it.
+	// LowerBoundCPU is the warning for a total of CPU times whose tail was sampled by wall time, with CPU times
+	// missing for part of it.
 	LowerBoundCPU Warning = "lower bound, CPU tail not sampled"
 )
 
 const (
 	leastSample = 100
-	// mostSkew is the skewness of an estimated total up to which its interval holds:
-	// that of the mean of n records of skewness G is G/sqrt(n), and n >= 25 G^2 is
-	// Cochran's rule (Sampling Techniques, 3rd ed., section 2.15).
+	// mostSkew is the maximum skewness of an estimated total for a valid interval. The mean of n records of skewness G
+	// has skewness G/sqrt(n), and n >= 25 G^2 is Cochran's rule (Sampling Techniques, 3rd ed., section 2.15).
 	mostSkew = 1.0 / 5
 )
 
-// Sample is what was measured of some calls.
+// Sample is a set of measured calls.
 type Sample struct {
 	Calls, Records float64
 	Powers         Powers  // of single calls
-	Octaves        Octaves // of the same; nil: the tail is not looked at
+	Octaves        Octaves // of single calls; nil: the tail is not tested
 }
 
-// TailGate reports whether an interval of a total may be printed that several samples
-// are part of: it takes 100 records, and 25 G^2 of them, G being the skewness of
-// single calls; below that, calls so expensive that none was sampled yet may decide the
-// total. Of several samples it is the skewness of the sum that counts, and the records
-// count by what they stand for: many of what costs little say nothing of the few of what
-// costs most. Samples whose tail is so heavy that no number of records tells how skew they
-// are may be a tenth of the total. A sample of all calls leaves nothing to chance.
+// TailGate reports whether the interval of a total over several samples can be shown. It needs 100 records and at
+// least 25 G^2 records, where G is the skewness of single calls. With fewer, calls too rare to be sampled yet can
+// dominate the total. For several samples the skewness of the sum counts, and records are weighted by their part of
+// the total: many records of a cheap sample give no information about the few of an expensive one. Samples with a
+// heavy tail, whose skewness no number of records can estimate, can make up at most a tenth of the total. A complete
+// sample of all calls has no sampling error.
 func TailGate(samples ...Sample) bool {
 	var unsure, variance, cube, total, heavy float64
 	chance := false
@@ -67,14 +64,14 @@ func TailGate(samples ...Sample) bool {
 	return !chance || total*total >= leastSample*unsure && heavy <= mostHeavy*total && cube <= mostSkew*math.Pow(variance, 1.5)
 }
 
-// Octave holds sums over the values of one half octave: the records, the calls they stand
-// for, and of these the logarithms of the values.
+// Octave holds sums over the values of one half octave: the number of records, the number of calls N that they
+// represent, and the sum of the logarithms of the values over these calls.
 type Octave struct{ Records, N, Logs float64 }
 
-// Octaves are values by half octave: k holds those from 2^(k/2) on.
+// Octaves holds values by half octave: key k contains those from 2^(k/2) up to the next half octave.
 type Octaves map[int]Octave
 
-// Add adds other values.
+// Add adds the values of other.
 func (o Octaves) Add(other Octaves) {
 	for k, p := range other {
 		sum := o[k]
@@ -83,20 +80,18 @@ func (o Octaves) Add(other Octaves) {
 }
 
 const (
-	// tailRecords times the root of the number of records are the largest that the index
-	// of a tail is estimated from.
+	// tailRecords times the root of the number of records is the number of largest values from which the index of a
+	// tail is estimated.
 	tailRecords = 2
-	// tailErrors is by how many standard errors the index must be above leastIndex. Below
-	// 2 the variance is infinite, and an interval holds the truth the less often the
-	// less of the tail was sampled.
+	// tailErrors is the number of standard errors by which the index must exceed leastIndex. Below an index of 2 the
+	// variance is infinite, and the coverage of an interval falls the less of the tail was sampled.
 	tailErrors = 2
 	leastIndex = 2.2
 	mostHeavy  = 0.1
 )
 
-// Heavy reports whether the tail may be so heavy that an interval can't be relied on: by
-// Hill's estimator of its index (1975) from the largest values, from the beginning of a
-// half octave on. Of fewer than 100 records it is not known, and false.
+// Heavy reports whether the tail can be too heavy for a valid interval. It applies Hill's estimator of the tail index
+// (1975) to the largest values, starting at a half octave. With fewer than 100 records it returns false.
 func (o Octaves) Heavy() bool {
 	records := 0.0
 	for _, p := range o {
@@ -119,7 +114,7 @@ func (o Octaves) Heavy() bool {
 	return false
 }
 
-// Powers are sums of powers of the values of single calls. They add up.
+// Powers holds sums of powers of the values of single calls. They can be added.
 type Powers struct{ N, X, XX, XXX float64 }
 
 // Add adds the sums of other calls.
@@ -130,7 +125,7 @@ func (p *Powers) Add(o Powers) {
 	p.XXX += o.XXX
 }
 
-// central moments; 0 where only rounding says that values differ, false of no calls.
+// central returns the central moments, 0 if the values differ only by rounding; ok is false without calls.
 func (p Powers) central() (square, cube float64, ok bool) {
 	if !(p.N > 0) {
 		return 0, 0, false
@@ -143,7 +138,7 @@ func (p Powers) central() (square, cube float64, ok bool) {
 	return square, p.XXX/p.N - 3*m*second + 2*m*m*m, true
 }
 
-// Skewness of the values.
+// Skewness returns the skewness of the values.
 func (p Powers) Skewness() float64 {
 	square, cube, _ := p.central()
 	if square == 0 {

@@ -5,23 +5,22 @@ import (
 	"slices"
 )
 
-// Trend is what the Mann-Kendall test says of a series.
+// Trend is the result of the Mann-Kendall test of a series.
 type Trend struct {
-	S        float64 // pairs that rise less pairs that fall
-	Variance float64 // of S under no trend, ties and autocorrelation allowed for
+	S        float64 // number of rising pairs minus number of falling pairs
+	Variance float64 // variance of S without a trend, corrected for ties and autocorrelation
 	Rho      float64 // autocorrelation at lag 1 of the residuals
-	P        float64 // one-sided: the chance of so much rise
-	Slope    float64 // per step, Theil and Sen's
+	P        float64 // one-sided p-value for a rise
+	Slope    float64 // per step, by Theil and Sen
 	Spread   float64 // standard deviation around that slope
 
 	free float64 // Variance without autocorrelation
 	n    int
 }
 
-// MannKendall tests a series for a rise (Mann 1945, Kendall 1975, with the variance
-// for ties), the variance being multiplied by what autocorrelation of first order
-// does to it: 1 + 2 sum (1 - k/n) rho^k (Yue and Wang 2004). rho is taken from the
-// residuals of the Theil-Sen line (a trend would count as autocorrelation).
+// MannKendall tests a series for a rise (Mann 1945, Kendall 1975, with the variance for ties). The variance is
+// multiplied by the factor for first-order autocorrelation, 1 + 2 sum (1 - k/n) rho^k (Yue and Wang 2004). rho is
+// estimated from the residuals of the Theil-Sen line, as a trend would count as autocorrelation.
 func MannKendall(y []float64) Trend {
 	n := len(y)
 	t := Trend{P: 1}
@@ -60,8 +59,7 @@ func MannKendall(y []float64) Trend {
 	return t.With(t.Rho)
 }
 
-// With is the test with an autocorrelation that is known better; a negative one is taken
-// for 0.
+// With returns the test with a better estimate of the autocorrelation; a negative one counts as 0.
 func (t Trend) With(rho float64) Trend {
 	if t.n == 0 {
 		return t
@@ -73,7 +71,7 @@ func (t Trend) With(rho float64) Trend {
 	return t
 }
 
-// Negated is the test for a fall, of the series with the opposite sign.
+// Negated returns the test for a fall: the test of the series with the opposite sign.
 func (t Trend) Negated() Trend {
 	t.S, t.Slope = -t.S, -t.Slope
 	if t.Variance > 0 {
@@ -102,7 +100,7 @@ func sign(x float64) float64 {
 
 func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
-// Autocorrelation at lag 1.
+// Autocorrelation returns the autocorrelation at lag 1.
 func Autocorrelation(y []float64) float64 {
 	mean := 0.0
 	for _, v := range y {
@@ -121,8 +119,7 @@ func Autocorrelation(y []float64) float64 {
 	return products / squares
 }
 
-// varianceRatio is how many times the variance of a mean of n values is that of
-// independent ones.
+// varianceRatio returns the variance of a mean of n autocorrelated values relative to independent values.
 func varianceRatio(rho float64, n int) float64 {
 	ratio, power := 1.0, 1.0
 	for k := 1; k < n; k++ {
@@ -132,7 +129,7 @@ func varianceRatio(rho float64, n int) float64 {
 	return ratio
 }
 
-// TheilSen is the median of the slopes of all pairs (Theil 1950, Sen 1968).
+// TheilSen returns the median of the slopes of all pairs (Theil 1950, Sen 1968).
 func TheilSen(y []float64) float64 {
 	slopes := make([]float64, 0, len(y)*(len(y)-1)/2)
 	for i := range y {
@@ -143,11 +140,10 @@ func TheilSen(y []float64) float64 {
 	return medianIn(slopes)
 }
 
-// Median of values; 0 if there are none.
+// Median returns the median of values; 0 if there are none.
 func Median(values []float64) float64 { return medianIn(slices.Clone(values)) }
 
-// medianIn reorders what it is given. It takes the mean of the two in the middle
-// where their number is even.
+// medianIn returns the median and reorders values. For an even number it is the mean of the middle two.
 func medianIn(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
@@ -160,8 +156,7 @@ func medianIn(values []float64) float64 {
 	return (slices.Max(values[:n/2]) + high) / 2
 }
 
-// selectIn puts the k-th smallest value in its place, smaller ones before it
-// (Hoare 1961).
+// selectIn moves the k-th smallest value to position k, with smaller ones before it (Hoare 1961).
 func selectIn(values []float64, k int) float64 {
 	low, high := 0, len(values)-1
 	for low < high {
