@@ -10,8 +10,8 @@ import (
 
 var testScales = []float64{0.02, 0.06, 0.20}
 
-// Under the hypothesis an e-value is 1 on average at most, at its edge as well,
-// and the largest of a growing series of looks exceeds 20 in 5% at most (Ville).
+// Under the hypothesis, including its boundary, the mean of an e-value is at most 1. The maximum over repeated
+// evaluations of growing data exceeds 20 with probability at most 5% (Ville).
 func TestEValuesUnderTheHypothesis(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const trials, looks, step = 40_000, 18, 0.02 // standard error of one evaluation's data
@@ -70,13 +70,13 @@ func TestEBHByHand(t *testing.T) {
 	for i, want := range []float64{25, 33.3333, 33.3333, 33.3333, 20} {
 		near(t, "needed", math.Exp(needed[i]), want, 1e-4)
 	}
-	// Hypotheses without an e-value count: 200 is now the threshold of one.
+	// Hypotheses without an e-value count: 200 is now the threshold for a single rejection.
 	if got, _ := EBH(logs, 10, 0.05); !slices.Equal(got, []bool{false, true, false, false, false}) {
 		t.Errorf("of ten: rejected %v", got)
 	}
 }
 
-// What each needs is exact: with it, and with nothing less, it is rejected.
+// needed is exact: a hypothesis is rejected at this value and not below.
 func TestEBHNeeds(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const alpha, little = 0.05, 1e-9
@@ -126,7 +126,7 @@ func TestWeightedMedianAgainstSorting(t *testing.T) {
 	}
 }
 
-// The variance between is found, on average, whatever the groups' own errors.
+// Pool estimates the between-group variance without bias, whatever the errors within the groups.
 func TestPoolFindsTheVarianceBetween(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	const truth = 0.015
@@ -147,7 +147,7 @@ func TestPoolFindsTheVarianceBetween(t *testing.T) {
 	if got, _ := (Heterogeneity{}).Moderated(pooled, 10); got != pooled {
 		t.Errorf("a group that knows nothing has %v, want %v", got, pooled)
 	}
-	noisy := Heterogeneity{Q: 200, DF: 23, C: 23} // own errors of 1: tells nothing
+	noisy := Heterogeneity{Q: 200, DF: 23, C: 23} // own errors of 1: no information
 	if got, _ := noisy.Moderated(pooled, 10); math.Abs(got/pooled-1) > 0.05 {
 		t.Errorf("noise moved the variance from %v to %v", pooled, got)
 	}
@@ -175,7 +175,7 @@ func TestPowerIsWhatSimulationSays(t *testing.T) {
 	}
 }
 
-// Hall's interval misses less than the symmetric one where calls are skew.
+// Hall's interval has better coverage than the symmetric one if calls are skewed.
 func TestHallIntervalCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const trials, n, s = 3000, 100, 1.5
@@ -209,7 +209,7 @@ func TestHallWithoutSkewIsStudent(t *testing.T) {
 	near(t, "high", interval.High/10, 4.5+2.26216*math.Sqrt(55.0/60), 1e-4)
 }
 
-// hallOf is the interval of the total of a sample, around its mean.
+// hallOf returns the interval of the total of a sample, with residuals around its mean.
 func hallOf(sample []float64) (Estimate, Interval, bool) {
 	total := 0.0
 	for _, x := range sample {
@@ -233,7 +233,7 @@ func TestTailGate(t *testing.T) {
 		if ok := TailGate(sample); ok != c.ok {
 			t.Errorf("%v records, skewness %v: %v", c.records, c.skewness, ok)
 		}
-		// The same calls in two samples, and one that leaves nothing to chance.
+		// The same calls in two samples, and a complete sample without sampling error.
 		half := sample
 		half.Calls, half.Records = half.Calls/2, half.Records/2
 		if ok := TailGate(half, half, Sample{Calls: 5, Records: 5}); c.records > 100 && ok != c.ok {
@@ -243,7 +243,7 @@ func TestTailGate(t *testing.T) {
 	if !TailGate(Sample{Calls: 10, Records: 10}) || TailGate(Sample{Calls: 1e4, Records: 1e3}) {
 		t.Error("all calls are no sample, and nothing is known of calls without powers")
 	}
-	// Ten thousand records of a twentieth of the total say nothing of the rest, of which there are few.
+	// Ten thousand records of a twentieth of the total give no information about the rest, which has few records.
 	small := Sample{Calls: 1e6, Records: 1e4, Powers: powersOf(1)}
 	for few, ok := range map[float64]bool{80: false, 101: true} {
 		if big := (Sample{Calls: 2e7, Records: few, Powers: powersOf(1)}); TailGate(small, big) != ok {
@@ -254,7 +254,7 @@ func TestTailGate(t *testing.T) {
 	near(t, "skewness", Powers{N: 3, X: 3, XX: 6, XXX: 18}.Skewness(), 2, 1e-12)
 }
 
-// The index of a tail is taken from the largest values; of few it is not known.
+// The tail index is estimated from the largest values; with few records it is unknown.
 func TestHeavyTails(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 15))
 	heavy := func(n int, draw func() float64) bool {
@@ -269,7 +269,7 @@ func TestHeavyTails(t *testing.T) {
 		name        string
 		n           int
 		draw        func() float64
-		least, most int // of 200
+		least, most int // limits of the number of heavy results in 200 trials
 	}{
 		{"Pareto 1.5", 300, func() float64 { return math.Exp(r.ExpFloat64() / 1.5) }, 198, 200},
 		{"Pareto 1.5", 10_000, func() float64 { return math.Exp(r.ExpFloat64() / 1.5) }, 200, 200},
@@ -291,7 +291,7 @@ func TestHeavyTails(t *testing.T) {
 	}
 }
 
-// powersOf a variable of this skewness, that is 0 or 1.
+// powersOf returns the powers of a variable with values 0 and 1 and this skewness.
 func powersOf(skewness float64) Powers {
 	// (1-2p)/sqrt(p(1-p)) = g
 	p := (1 - skewness/math.Sqrt(4+skewness*skewness)) / 2

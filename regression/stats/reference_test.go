@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// The figures in testdata/reference.json were computed by testdata/reference.py
-// with numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0 and pymannkendall 1.4.3, or
-// there from the definition.
+// reference holds the figures in testdata/reference.json. testdata/reference.py computed them with numpy 2.4.6, scipy
+// 1.17.1, statsmodels 0.15.0 and pymannkendall 1.4.3, or directly from the definition.
 type reference struct {
 	LogE []struct{ X, V, LogE float64 }
 	DL   struct {
@@ -79,7 +78,7 @@ func TestSplitAgainstDefinition(t *testing.T) {
 	near(t, "energy distance", q, r.Q, 1e-9)
 }
 
-// The worked example of Benjamini and Hochberg's adjusted p-values, by scipy.
+// BH agrees with the adjusted p-values (Benjamini and Hochberg) that scipy computes for a worked example.
 func TestBHAgainstScipy(t *testing.T) {
 	p := []float64{0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216}
 	for _, alpha := range []float64{0.02, 0.05, 0.09, 0.11, 0.3} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A change minus a shared change that is drawn from what the votes say of it, and minus an error
-// of its own, is within the interval as often as it says.
+// The interval has its nominal coverage. The true value is simulated as the change, minus a shared change drawn from
+// the posterior of the votes, minus an error of the change.
 func TestSharedIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 41))
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestSharedIntervalCovers(t *testing.T) {
 				}
 			}
 			within := 4.5 * math.Sqrt(draws*0.025*0.975)
-			if c.load*w.SD < 0.35*sd { // one error for both, which is not exact
+			if c.load*w.SD < 0.35*sd { // one normal error for both, an approximation
 				within += 0.01 * draws
 			}
 			for _, beyond := range []int{below, above} {

@@ -49,7 +49,7 @@ func TestOneClusterSaysNothing(t *testing.T) {
 	}
 }
 
-// Nothing varies: the interval is the estimate.
+// Without variation the interval equals the estimate.
 func TestChangeByHand(t *testing.T) {
 	change, iv, ok := Change(Estimate{10, 0, 9}, Estimate{12, 0, 9}, 0.95)
 	if !ok {
@@ -63,8 +63,8 @@ func TestChangeByHand(t *testing.T) {
 	near(t, "low", iv.Low, math.Exp(-2.10092*0.05)-1, 1e-6)
 }
 
-// The interval holds the truth about as often as it says, where clusters share
-// an effect that treating records as independent would miss.
+// The interval has about its nominal coverage if clusters share an effect. An interval that treats records as
+// independent would not.
 func TestCoverageOfClusteredChange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	const trials, clusters, calls = 2000, 25, 40
