@@ -57,7 +57,7 @@ func TestWriter_RoundTrip(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// What a newer program has committed is refused for good, and not called damaged.
+// A commit of a newer program is refused permanently and is not reported as damaged.
 func TestReadCommit_NewerVersion(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// A start that ended after it had noted what the prefix has, and before the directory
-// had it: what is written then would be taken for newer than that.
+// A start can be killed after it wrote the marker and before it replaced the directory's state. Rows written
+// in that condition would count as newer than the prefix's state, so the next start must not open the directory.
 func TestNewMirror_DirectoryBehindMarker(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}
@@ -44,7 +44,7 @@ func TestNewMirror_DirectoryBehindMarker(t *testing.T) {
 	require.ErrorIs(t, err, errAway)
 }
 
-// A commit that leads to two files of one name would make the prefix unreadable.
+// A commit that references two files of one name would make the prefix unreadable.
 func TestMirror_DuplicateObjectName(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
@@ -71,8 +71,8 @@ func TestMirror_DuplicateObjectName(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// A collector was stopped after a commit and before it had noted it. Others had its prefix
-// since, and they know which of its rows the commit has: those written later go on top.
+// A collector was stopped after a commit and before it recorded the commit. Other collectors have had its prefix
+// since and know the committed rows, so rows written later are rebased onto the prefix.
 func TestMirror_UnrecordedCommitBeforeTakeover(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// age makes the commits of a file:// bucket older.
+// age moves the commits of a file:// bucket back in time.
 func age(t *testing.T, root string, by time.Duration) {
 	t.Helper()
 	commits, err := filepath.Glob(filepath.Join(root, "*", "_commit", "*.json"))
@@ -28,7 +28,7 @@ func age(t *testing.T, root string, by time.Duration) {
 	}
 }
 
-// A killed owner keeps the prefix for the lease that its last commit names.
+// A killed owner keeps the prefix for the lease in its last commit.
 func TestLease_KilledOwner(t *testing.T) {
 	for _, c := range []struct {
 		age  time.Duration
@@ -62,7 +62,7 @@ func TestLease_KilledOwner(t *testing.T) {
 	}
 }
 
-// TestHeartbeat_IdleOwner: it is made at the next interval, not at the one after.
+// TestHeartbeat_IdleOwner checks that the heartbeat is sent at the next interval, not at the one after it.
 func TestHeartbeat_IdleOwner(t *testing.T) {
 	w, err := NewWriter(t.Context(), Options{Address: "file://" + t.TempDir(), Prefix: "host-1", Directory: t.TempDir()}, table.Options{})
 	require.NoError(t, err)
@@ -74,9 +74,8 @@ func TestHeartbeat_IdleOwner(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// TestLease_LongUpload: so much time passes while files are uploaded that leases
-// end, and another collector asks for the prefix. The first one ends at every
-// request, before or after it took effect.
+// TestLease_LongUpload lets leases end while files are uploaded, and another collector asks for the prefix.
+// The first collector is stopped at every request, before or after the request took effect.
 func TestLease_LongUpload(t *testing.T) {
 	scene := func(at int64, after bool) (requests int64) {
 		what := fmt.Sprintf("request %d, after it %v", at, after)
@@ -87,7 +86,7 @@ func TestLease_LongUpload(t *testing.T) {
 		w, err := b.Writer(t.Context(), o, table.Options{})
 		require.NoError(t, err)
 		var items []methodspan.Item
-		for i := range parallel + 4 { // the last ones begin when others have ended
+		for i := range parallel + 4 { // the last uploads begin when others have ended
 			items = append(items, row(fmt.Sprint("item-", i), 10))
 			_, err := w.Write(t.Context(), items[i:])
 			require.NoError(t, err)

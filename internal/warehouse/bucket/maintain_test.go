@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// silentFor puts the last sign of a prefix back in time.
+// silentFor moves the last heartbeat of a prefix back in time.
 func silentFor(t *testing.T, prefix string, age time.Duration) {
 	t.Helper()
 	commits, err := filepath.Glob(filepath.Join(prefix, "_commit", "*.json"))
@@ -25,8 +25,8 @@ func silentFor(t *testing.T, prefix string, age time.Duration) {
 	}
 }
 
-// Of a collector that was killed, rows may come back for a day; of maintenance that was
-// killed nothing can, so the next one waits for minutes only.
+// Rows of a killed collector can come back for a day. Killed maintenance leaves no rows behind, so the next run
+// waits for minutes only.
 func TestMaintain_AfterKill(t *testing.T) {
 	bucket := t.TempDir()
 	prefix := filepath.Join(bucket, "host")
@@ -63,7 +63,7 @@ func TestMaintain_AfterKill(t *testing.T) {
 	require.NoError(t, maintain(done))
 }
 
-// Somebody clears the cache while a command works in it.
+// The cache is cleared while a command works in it.
 func TestMaintain_ScratchCleared(t *testing.T) {
 	address := "file://" + t.TempDir()
 	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host", Directory: t.TempDir(), Interval: time.Hour}, table.Options{})
@@ -79,7 +79,7 @@ func TestMaintain_ScratchCleared(t *testing.T) {
 	assert.EqualValues(t, 10, rowsIn(t, address))
 }
 
-// What killed commands have left on the disk goes, what is in use stays.
+// Scratch directories of killed commands are removed; directories in use stay.
 func TestScratch_OfKilledCommands(t *testing.T) {
 	b, err := Open(t.Context(), "file://"+t.TempDir())
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ var errAway = errors.New("away")
 
 func away(string, string, bool) error { return errAway }
 
-// onDisk is how much the data files in a directory take.
+// onDisk returns the total size of the data files in a directory.
 func onDisk(t *testing.T, directory string) (n int64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(directory, "date=*", "*.parquet"))
@@ -36,13 +36,13 @@ func onDisk(t *testing.T, directory string) (n int64) {
 	return n
 }
 
-// However often a collector starts while the store does not answer, its directory has
-// one bound, and it says how much is waiting and since when.
+// Restarts during an outage of the store do not raise the bound of the directory. Stats reports the bytes not
+// uploaded and since when they wait.
 func TestWriter_RestartsInOutage(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	const limit = 20_000
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
-	var sent []string // the files that were uploaded, which may make room
+	var sent []string // the uploaded files, which can be evicted
 	waiting := func() int64 {
 		n := onDisk(t, directory)
 		for _, f := range sent {
@@ -52,8 +52,8 @@ func TestWriter_RestartsInOutage(t *testing.T) {
 		}
 		return n
 	}
-	var began, written time.Time // the write that is not uploaded
-	var atOnce int64             // in the greatest write
+	var began, written time.Time // start and end of the write that is not uploaded
+	var atOnce int64             // bytes of the largest write
 	for run := range 4 {
 		b, err := Open(t.Context(), address)
 		require.NoError(t, err)
@@ -97,8 +97,8 @@ func TestWriter_RestartsInOutage(t *testing.T) {
 		}
 		assert.LessOrEqual(t, waiting(), limit+atOnce)
 		assert.Equal(t, waiting(), w.Stats().UnsentBytes)
-		_ = w.Close() // it can't say goodbye
-		// The parquet writer and the bucket are closed even so.
+		_ = w.Close() // it cannot release the prefix
+		// The parquet writer and the bucket are closed nevertheless.
 	}
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestWriter_RestartsInOutage(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// What is written while an upload lasts is not in the bucket after it.
+// Rows written during an upload are not in the bucket after it.
 func TestMirror_WriteDuringUpload(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
@@ -142,7 +142,7 @@ func TestMirror_WriteDuringUpload(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// What was uploaded makes room for what can't be, not only after an upload.
+// Uploaded files are evicted for rows that cannot be uploaded, not only after an upload.
 func TestMirror_EvictsInOutage(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
@@ -175,7 +175,7 @@ func TestMirror_EvictsInOutage(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// A write that finds no room says nothing of an earlier one before that is settled.
+// A write that finds the directory full reports nothing about an earlier write of unknown outcome.
 func TestWriter_FullWithUnknownOutcome(t *testing.T) {
 	address := "file://" + t.TempDir()
 	b, err := Open(t.Context(), address)

@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Somebody removes objects of rows. Where the directory still has the file, it is uploaded again when the
-// collector starts; where it does not, later rows are uploaded all the same, and readers name the object.
+// Objects of rows are deleted from the bucket. If the directory still has the file, the next start uploads it
+// again. If not, later rows are uploaded nevertheless, and readers report the missing object.
 func TestMirror_ObjectsRemoved(t *testing.T) {
 	location, directory := t.TempDir(), t.TempDir()
 	address := "file://" + location
@@ -40,7 +40,7 @@ func TestMirror_ObjectsRemoved(t *testing.T) {
 	require.NoError(t, err)
 
 	require.NoError(t, os.Remove(object))
-	w = open(info.Size() - 1) // of which nothing may stay that is in the bucket
+	w = open(info.Size() - 1) // the bound evicts every file that is in the bucket
 	require.FileExists(t, files[0])
 	require.NoError(t, w.Push(t.Context()))
 	require.FileExists(t, object)

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// readAll is what a reader of the bucket finds, who has nothing in the cache.
+// readAll returns what a reader with an empty cache finds in the bucket.
 func readAll(t *testing.T, address string) (*table.Snapshot, *Cache, error) {
 	t.Helper()
 	b, err := Open(t.Context(), address)
@@ -27,7 +27,7 @@ func readAll(t *testing.T, address string) (*table.Snapshot, *Cache, error) {
 	return s, c, err
 }
 
-// rowsIn is how many rows a reader of the bucket finds.
+// rowsIn returns the number of rows that a reader finds in the bucket.
 func rowsIn(t *testing.T, address string) int64 {
 	t.Helper()
 	s, _, err := readAll(t, address)
@@ -41,7 +41,7 @@ func write(t *testing.T, w *Writer, item string) {
 	require.NoError(t, err)
 }
 
-// ways in which a directory is lost.
+// ways are the ways to lose a directory.
 var ways = map[string]func(*testing.T, string){
 	"all in it": func(t *testing.T, dir string) {
 		entries, err := os.ReadDir(dir)
@@ -57,8 +57,8 @@ var ways = map[string]func(*testing.T, string){
 	},
 }
 
-// What is no longer in a directory that is in use stays in the bucket: the collector says
-// what has happened, and its next start takes up what the bucket holds.
+// Rows deleted from a directory in use stay in the bucket. The collector reports the loss, and its next start
+// continues from the bucket's state.
 func TestMirror_DirectoryReplaced(t *testing.T) {
 	for name, lose := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMirror_DirectoryReplaced(t *testing.T) {
 			assert.NotContains(t, err.Error(), "rows wait in", "they may be gone")
 			assert.EqualValues(t, 20, rowsIn(t, address))
 
-			o.Abandoned = time.Nanosecond // it was not given back
+			o.Abandoned = time.Nanosecond // the prefix was not released
 			w, err = NewWriter(t.Context(), o, table.Options{})
 			require.NoError(t, err)
 			assert.True(t, w.Committed("a"))
@@ -99,7 +99,7 @@ func TestMirror_DirectoryReplaced(t *testing.T) {
 	}
 }
 
-// The same while nobody knows what the store has.
+// The same while the store does not answer.
 func TestMirror_DirectoryReplacedInOutage(t *testing.T) {
 	for name, lose := range ways {
 		t.Run(name, func(t *testing.T) {

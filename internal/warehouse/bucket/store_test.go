@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// What a download that was killed leaves in a directory goes with the next start: it is
-// counted by nobody, and would make the directory larger than it may be.
+// The next start removes temporary files of a killed download. No statistics count them, and the directory could
+// exceed its bound.
 func TestNewMirror_RemovesUnfinishedDownloads(t *testing.T) {
 	directory := t.TempDir()
 	o := Options{Address: "file://" + t.TempDir(), Prefix: "host-1", Directory: directory, Interval: time.Hour}
@@ -26,7 +26,7 @@ func TestNewMirror_RemovesUnfinishedDownloads(t *testing.T) {
 	require.Len(t, files, 3, "data, the manifest of its date, the generation")
 	var left []string
 	for _, f := range files {
-		// As download names them.
+		// The name pattern of download.
 		tmp, err := os.CreateTemp(filepath.Dir(f), "."+filepath.Base(f)+"-*.tmp")
 		require.NoError(t, err)
 		require.NoError(t, tmp.Close())

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// maintained opens a directory for maintenance and tells its only date.
+// maintained opens a directory for maintenance and passes its only date to do.
 func maintained(t *testing.T, directory string, do func(*table.Maintainer, table.Date)) {
 	t.Helper()
 	m, err := table.NewMaintainer(directory, table.Options{})
@@ -28,8 +28,8 @@ func maintained(t *testing.T, directory string, do func(*table.Maintainer, table
 	do(m, dates[0])
 }
 
-// keepSums keeps one sum of the rows of all files of a directory next to them, and tells
-// the path of its object.
+// keepSums stores one rollup of the rows of all files of a directory next to them and returns the path of
+// its object.
 func keepSums(t *testing.T, directory string) (object string) {
 	t.Helper()
 	maintained(t, directory, func(m *table.Maintainer, d table.Date) {
@@ -47,8 +47,8 @@ func keepSums(t *testing.T, directory string) (object string) {
 	return object
 }
 
-// sumsIn are the sums that a reader of the bucket finds: of how many measurements each is,
-// by prefix. It wants them to be of what the reader finds next to them.
+// sumsIn returns the number of measurements in the rollups that a reader of the bucket finds, by prefix. It
+// checks that they equal the rows of their source files.
 func sumsIn(t *testing.T, address string) map[string]int64 {
 	t.Helper()
 	s, c, err := readAll(t, address)
@@ -78,7 +78,7 @@ func sumsIn(t *testing.T, address string) map[string]int64 {
 	return found
 }
 
-// mergeIn puts all files of a directory into one.
+// mergeIn merges all files of a directory into one.
 func mergeIn(t *testing.T, directory string, mirror *Mirror) {
 	t.Helper()
 	maintained(t, directory, func(m *table.Maintainer, d table.Date) {
@@ -91,8 +91,8 @@ func mergeIn(t *testing.T, directory string, mirror *Mirror) {
 	})
 }
 
-// Rollups of the rows of a directory come to the bucket and to its readers with them, and
-// go like what else is taken out.
+// Rollups are uploaded together with their rows and reach the readers. They are deleted like other removed
+// files.
 func TestMirror_Rollups(t *testing.T) {
 	bucket := t.TempDir()
 	address := "file://" + bucket
@@ -131,7 +131,7 @@ func TestMirror_Rollups(t *testing.T) {
 	require.NoError(t, w.Push(t.Context()))
 	assert.NoFileExists(t, objects["host-1"])
 
-	// The same by maintenance of a command, which begins with an empty directory.
+	// The same by maintenance of a command, which starts with an empty directory.
 	for _, w := range writers {
 		require.NoError(t, w.Close())
 	}
@@ -147,7 +147,7 @@ func TestMirror_Rollups(t *testing.T) {
 	assert.Equal(t, map[string]int64{"host-2": 20}, sumsIn(t, address))
 	assert.EqualValues(t, 40, rowsIn(t, address))
 
-	// Who has the prefix next deletes what no commit leads to.
+	// The next owner of the prefix deletes unreferenced objects.
 	assert.FileExists(t, objects["host-2"])
 	w, err = NewWriter(t.Context(), Options{Address: address, Prefix: "host-2", Directory: t.TempDir(), Interval: time.Hour, Grace: time.Nanosecond}, table.Options{})
 	require.NoError(t, err)
@@ -157,8 +157,7 @@ func TestMirror_Rollups(t *testing.T) {
 	assert.Equal(t, map[string]int64{"host-2": 20}, sumsIn(t, address))
 }
 
-// A pre-aggregated file that somebody removed from the bucket stops neither uploads nor reads
-// of the other files.
+// A rollup file deleted from the bucket blocks neither uploads nor reads of the other files.
 func TestMirror_RollupsRemoved(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}

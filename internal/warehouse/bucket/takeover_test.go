@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// An import knows items for as long as the new owner of the prefix does, which may be
-// longer than by default.
+// An import recognizes items for as long as the new owner of the prefix does, which can be longer than the
+// default.
 func TestImport_SkipsItemsOfNewOwner(t *testing.T) {
 	const ago = 72 * time.Hour
 	address, directory := "file://"+t.TempDir(), t.TempDir()
