@@ -12,25 +12,23 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// BigQueryConfig is the table of BigQuery that rows go to, and how they get there.
+// BigQueryConfig configures the BigQuery table that rows are stored in, and the way they get there.
 type BigQueryConfig struct {
 	// Project and Dataset hold the table method_calls, which is created if missing.
 	Project string `mapstructure:"project"`
 	Dataset string `mapstructure:"dataset"`
-	// Mode is how rows get into the table: storage_write or load.
+	// Mode is the way rows get into the table: storage_write or load.
 	Mode string `mapstructure:"mode"`
 	// Load configures load jobs.
 	Load configoptional.Optional[BigQueryLoadConfig] `mapstructure:"load"`
-	// Directory is where the exporter remembers what it stored, where rows wait for
-	// load jobs, and where those are kept that BigQuery refused. It is local, and one
-	// collector's.
+	// Directory is a local directory of this collector alone. It holds the ids of stored items, the rows
+	// that wait for load jobs and the rows that BigQuery refused.
 	Directory string `mapstructure:"directory"`
-	// PartitionExpiration is how long a table that the exporter makes keeps a date;
-	// 0 = for ever.
+	// PartitionExpiration is how long a table created by the exporter keeps a date; 0 means without limit.
 	PartitionExpiration units.Duration `mapstructure:"partition_expiration"`
-	// DeadLetterBytes is how much is kept of the rows that BigQuery refused.
+	// DeadLetterBytes bounds the kept rows that BigQuery refused.
 	DeadLetterBytes units.Bytes `mapstructure:"dead_letter_bytes"`
-	// Endpoints are other addresses of the services than Google's own.
+	// Endpoints replace Google's addresses of the services.
 	Endpoints BigQueryEndpoints `mapstructure:"endpoints"`
 }
 
@@ -80,7 +78,7 @@ func (c *BigQueryConfig) dataset() bigquery.Dataset {
 	return bigquery.Dataset{Project: c.Project, Name: c.Dataset}
 }
 
-// openWithin bounds how long a start examines the table.
+// openWithin bounds the time that Start takes to check the table.
 const openWithin = time.Minute
 
 func openBigQuery(cfg *Config, warn func(string)) (warehouse.Store, error) {

@@ -12,25 +12,24 @@ import (
 
 // Values of bigquery::mode.
 const (
-	// ModeStorageWrite sends rows over the Storage Write API: they are in the table
-	// when a write ends, and are billed by bytes.
+	// ModeStorageWrite sends rows over the Storage Write API. Rows are in the table when a write
+	// ends; writes are billed by bytes.
 	ModeStorageWrite = "storage_write"
-	// ModeLoad has files loaded by jobs: rows are in the table some minutes later, and
-	// loading is free.
+	// ModeLoad loads files by jobs. Rows are in the table some minutes later; loading is free.
 	ModeLoad = "load"
 )
 
 // BigQueryLoadConfig configures load jobs.
 type BigQueryLoadConfig struct {
-	// Bucket is the Cloud Storage bucket that files are loaded from, Prefix how the
-	// names of the objects in it begin.
+	// Bucket is the Cloud Storage bucket that files are loaded from. Prefix is the beginning of its
+	// object names.
 	Bucket string `mapstructure:"bucket"`
 	Prefix string `mapstructure:"prefix"`
 	// Interval is the time from one job to the next.
 	Interval time.Duration `mapstructure:"interval"`
-	// SpoolBytes is how much may wait in the directory.
+	// SpoolBytes bounds the files that wait in the directory.
 	SpoolBytes units.Bytes `mapstructure:"spool_bytes"`
-	// JobsInFlight is how many jobs may run at the same time.
+	// JobsInFlight is the maximum number of concurrent jobs.
 	JobsInFlight int `mapstructure:"jobs_in_flight"`
 }
 
@@ -41,7 +40,7 @@ func defaultBigQueryLoad() BigQueryLoadConfig {
 	}
 }
 
-// maxJobsInFlight is more than one table has use for.
+// maxJobsInFlight exceeds the number of concurrent jobs that help one table.
 const maxJobsInFlight = 100
 
 // Validate reports all faults at once.
@@ -62,7 +61,7 @@ func (c *BigQueryLoadConfig) options() bigquery.LoadOptions {
 	return bigquery.LoadOptions{Bucket: c.Bucket, Prefix: c.Prefix, Interval: c.Interval, SpoolBytes: int64(c.SpoolBytes), Jobs: c.JobsInFlight}
 }
 
-// validateMode also refuses what has no effect in the mode.
+// validateMode also rejects options without effect in the mode.
 func (c *BigQueryConfig) validateMode(f *faults) {
 	switch c.Mode {
 	case ModeStorageWrite:

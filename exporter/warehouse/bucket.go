@@ -15,11 +15,11 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bucket"
 )
 
-// BucketConfig is the object store that the directory is uploaded to.
+// BucketConfig configures the object store that the directory is uploaded to.
 type BucketConfig struct {
 	// URL is gs://bucket/path, s3://bucket/path?region=... or file:///directory.
 	URL string `mapstructure:"url"`
-	// Prefix is this collector's own place in it; the host's name if it is empty.
+	// Prefix is this collector's own prefix in the bucket. Empty means the name of the host.
 	Prefix string `mapstructure:"prefix"`
 	// Interval is the pause between two uploads.
 	Interval time.Duration `mapstructure:"interval"`
@@ -85,7 +85,7 @@ func openBucket(cfg *Config, warn func(string)) (warehouse.Store, error) {
 	return w, nil
 }
 
-// aboutURL names the key behind what a store refuses.
+// aboutURL adds the configuration key to an error of the store.
 func aboutURL(err error) error {
 	if errors.Is(err, bucket.ErrRefused) {
 		return fmt.Errorf("`bucket::url`: %w", err)
@@ -120,7 +120,7 @@ func (w *warehouseExporter) startUploads() {
 	})
 }
 
-// observeBucket registers the metrics that only uploads have.
+// observeBucket registers the metrics of uploads.
 func (t *telemetry) observeBucket(w *warehouseExporter) error {
 	stats := func() (s bucket.Stats) {
 		if m := w.bucketMirror(); m != nil {

@@ -17,7 +17,7 @@ import (
 
 // Values of on_full.
 const (
-	// Drop accepts what the queue refuses and aggregates it in the overflow table.
+	// Drop accepts a request that the queue refuses and aggregates it in the overflow table.
 	Drop = "drop"
 	// Reject returns the refusal to the client, who may retry.
 	Reject = "reject"
@@ -27,21 +27,20 @@ const (
 type Config struct {
 	// Path is the directory of the warehouse. It is created if it is missing.
 	Path string `mapstructure:"path"`
-	// BigQuery is where rows go instead of Path, if it is set.
+	// BigQuery, if set, is the destination of rows instead of Path.
 	BigQuery configoptional.Optional[BigQueryConfig] `mapstructure:"bigquery"`
-	// Bucket is where the directory is uploaded to, if it is set.
+	// Bucket, if set, is the object store that the directory is uploaded to.
 	Bucket configoptional.Optional[BucketConfig] `mapstructure:"bucket"`
-	// OnFull is what happens to a request that the queue has no room for.
+	// OnFull selects the handling of a request when the queue is full: Drop or Reject.
 	OnFull string `mapstructure:"on_full"`
-	// Queue is the bounded queue in front of the writer; its unit are rows.
+	// Queue is the bounded queue in front of the writer. Its unit is rows.
 	Queue exporterhelper.QueueBatchConfig `mapstructure:"sending_queue"`
-	// Retry configures how often a write that failed is retried.
+	// Retry configures the retries of a failed write.
 	Retry configretry.BackOffConfig `mapstructure:"retry"`
-	// ShutdownTimeout bounds how long a shutdown writes what is queued. What is
-	// left then is aggregated and written last.
+	// ShutdownTimeout bounds the time that a shutdown takes to write queued rows. The remaining rows are
+	// aggregated and written last.
 	ShutdownTimeout time.Duration `mapstructure:"shutdown_timeout"`
-	// Fold bounds the overflow table, which aggregates what could not be stored row
-	// by row.
+	// Fold bounds the overflow table, which aggregates rows that could not be stored one by one.
 	Fold FoldConfig `mapstructure:"fold"`
 	// Parquet are the options of the directory's writer.
 	Parquet ParquetConfig `mapstructure:"parquet"`
@@ -55,22 +54,21 @@ type Config struct {
 
 // FoldConfig bounds the overflow table.
 type FoldConfig struct {
-	// MaxCells is how many cells the table holds, coarse ones not counted.
+	// MaxCells is the maximum number of cells in the table, coarse cells not counted.
 	MaxCells int `mapstructure:"max_cells"`
 }
 
 // ParquetConfig are the options of the embedded store.
 type ParquetConfig struct {
-	// Late is how old a row may be when it is written.
+	// Late is the maximum age of a row when it is written.
 	Late units.Duration `mapstructure:"late"`
 	// Future is how far ahead of the collector's clock a row may start.
 	Future units.Duration `mapstructure:"future"`
 	// Grace is how long files stay on disk for readers after they were replaced.
 	Grace units.Duration `mapstructure:"grace"`
-	// RememberFor is how long the ids of stored items are kept, to recognise
-	// one that comes again.
+	// RememberFor is how long the ids of stored items are kept, to recognize repeated items.
 	RememberFor units.Duration `mapstructure:"remember_for"`
-	// RememberMax is how many runs of ids are kept at most.
+	// RememberMax is the maximum number of runs of ids that are kept.
 	RememberMax int `mapstructure:"remember_max"`
 }
 
@@ -143,17 +141,17 @@ func (c *Config) Validate() error {
 	return errors.Join(f...)
 }
 
-// faults are what is wrong with a config.
+// faults are the errors of a config.
 type faults []error
 
-// require adds a fault if what must hold does not.
+// require adds a fault unless ok is true.
 func (f *faults) require(ok bool, format string, args ...any) {
 	if !ok {
 		*f = append(*f, fmt.Errorf(format, args...))
 	}
 }
 
-// validateQueue refuses what the helper allows and this exporter gives no effect.
+// validateQueue rejects queue options that the helper allows but that have no effect in this exporter.
 func (c *Config) validateQueue(f *faults) {
 	q := &c.Queue
 	f.require(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer.String())

@@ -18,17 +18,17 @@ var (
 	errNeverWritten = errors.New("the queue has never written the request")
 )
 
-// Unmarshal implements the queue's encoding. What it is given comes from a disk,
-// so it may be anything; it takes no more memory than in proportion to it.
+// Unmarshal implements the queue's encoding. The data comes from a disk and can be damaged in any way;
+// memory use stays proportional to its size.
 func (e encoding) Unmarshal(data []byte) (context.Context, xexporterhelper.Request, error) {
-	// Where the disk is full the helper's queue refuses a request, which is aggregated
-	// then, and keeps its number all the same. Later it finds nothing under it and goes on.
+	// On a full disk the helper's queue refuses a request, which is then aggregated, but keeps its
+	// number. Later the queue finds no data under that number and continues.
 	if len(data) == 0 {
 		return context.Background(), nil, errNeverWritten
 	}
 	req, err := decode(data)
 	if err != nil {
-		e.damaged() // the helper drops it without a word
+		e.damaged() // the helper drops it silently
 		return context.Background(), nil, err
 	}
 	return context.Background(), req, nil
@@ -100,7 +100,7 @@ func (d *decoder) float() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
 
-// count reads how many elements follow, each of which takes at least size bytes.
+// count reads the number of elements that follow. Each takes at least size bytes.
 func (d *decoder) count(size uint64) int {
 	n := d.uvarint()
 	if n > uint64(len(d.data))/size {

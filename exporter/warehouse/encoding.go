@@ -12,9 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// encoding is how requests look in a persistent queue: a version, a table of the
-// strings, a table of the resources, and the items with references to both. What
-// a row does not know takes no room.
+// encoding is the format of requests in a persistent queue: a version, a table of the strings, a table of the
+// resources, and the items with references to both. Unknown values take no space.
 type encoding struct{ damaged func() }
 
 // Marshal implements the queue's encoding. The context is not kept.

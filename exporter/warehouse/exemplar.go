@@ -6,13 +6,13 @@ import "github.com/corehour/corehour/internal/methodspan"
 const (
 	// IDsAll keeps the ids of all real traces and requests.
 	IDsAll = "all"
-	// IDsExemplar keeps those of failed calls, of the tail, and of a share of the rest.
+	// IDsExemplar keeps the ids of failed calls, of the tail sample, and of a share of the other calls.
 	IDsExemplar = "exemplar"
 	// IDsNone keeps none.
 	IDsNone = "none"
 )
 
-// exemplarShare is the share of traces whose ids are kept whatever happened.
+// exemplarShare is the share of traces that always keep their ids.
 const exemplarShare = 0.02
 
 // forgetIDs removes the ids of traces and requests from rows, as `ids` configures.

@@ -25,7 +25,7 @@ func createTraces(ctx context.Context, set exporter.Settings, cfg component.Conf
 	return newWarehouse(ctx, set, cfg.(*Config), openSink)
 }
 
-// openSink opens the store that is configured.
+// openSink opens the configured store.
 func openSink(cfg *Config, warn func(string)) (warehouse.Store, error) {
 	if cfg.BigQuery.HasValue() {
 		return openBigQuery(cfg, warn)

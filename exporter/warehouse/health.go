@@ -18,7 +18,7 @@ const (
 	parts
 )
 
-// health reports that the component fails as long as one of its parts does.
+// health reports the component as failed while one of its parts fails.
 type health struct {
 	mu      sync.Mutex
 	failing [parts]bool

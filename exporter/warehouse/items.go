@@ -8,14 +8,13 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// itemTable follows each item from its admission until it is stored or given up, as drawn in
-// the comment of the package. It is bounded by what may be queued and aggregated, and by
-// maxGivenUp.
+// itemTable tracks each item from its admission until it is stored or given up; the package comment lists the
+// states. Its size is bounded by the queue, the overflow table and maxGivenUp.
 type itemTable struct {
 	mu    sync.Mutex
 	items map[string]*item
 	order []*item // oldest first; those that are gone are dropped lazily
-	// open: some items have an outcome that a write is to settle.
+	// open means that the outcome of some items is unknown until the next successful write.
 	open    bool
 	givenUp int
 }
@@ -23,30 +22,29 @@ type itemTable struct {
 type item struct {
 	at    time.Time
 	state itemState
-	// unsettled: the last attempt to write it may have stored it, and none before did. What
-	// the next attempt then calls a duplicate was stored by the last.
+	// unsettled means that the last attempt to write the item may have stored it, and no earlier one did.
+	// If the next attempt reports a duplicate, the last one stored it.
 	unsettled bool
-	// givenUp while it was unsettled. It may turn out to be stored: an aggregate that holds
-	// another copy of it could not be stored then. The next write that succeeds settles it.
+	// givenUp means that the item was given up while unsettled. It can turn out to be stored: an aggregate
+	// that contains another copy could not be stored then. The next successful write settles it.
 	givenUp bool
-	// refused are the rows that the store refused in attempts which then failed. They are
-	// counted, and not among what else of the item is stored.
+	// refused is the number of rows that the store refused in attempts that then failed. They are
+	// counted already and are not part of the item's stored rows.
 	refused int
 }
 
-// itemState says where an item is.
+// itemState is the position of an item in the exporter.
 type itemState int
 
 const (
-	offered itemState = iota // to the queue, which may still refuse it
+	offered itemState = iota // to the queue, which can still refuse it
 	queued
 	atWriter
 	aggregated // in the overflow table
 	gone
 )
 
-// maxGivenUp bounds the ids kept while a store is unreachable for long. Mostly these are the
-// items of one write.
+// maxGivenUp bounds the ids kept during a long outage of the store. Usually they are the items of one write.
 const maxGivenUp = 65_536
 
 func newItemTable() *itemTable { return &itemTable{items: map[string]*item{}} }
@@ -81,7 +79,7 @@ func (t *itemTable) accept(ids ...string) {
 	}
 }
 
-// put gives an item a state. One that was gone begins again, with what is open of it.
+// put sets the state of an item. An item that was gone starts again and keeps its open outcomes.
 func (t *itemTable) put(id string, state itemState, now time.Time) {
 	it := t.items[id]
 	if it == nil || it.state == gone {
@@ -96,14 +94,14 @@ func (t *itemTable) put(id string, state itemState, now time.Time) {
 	it.state = state
 }
 
-// startWriting moves items from the queue to the writer. Duplicates are those of which
-// another copy is there or in the overflow table.
+// startWriting moves items from the queue to the writer. An item is a duplicate if another copy is at the
+// writer or in the overflow table.
 func (t *itemTable) startWriting(items []methodspan.Item, now time.Time) (fresh, duplicates []methodspan.Item) {
 	return t.move(items, atWriter, now)
 }
 
-// aggregateRefused moves items that the queue has refused to the overflow table. Duplicates
-// are those of which another copy is at the writer or in the table.
+// aggregateRefused moves items that the queue refused to the overflow table. An item is a duplicate if
+// another copy is at the writer or in the table.
 func (t *itemTable) aggregateRefused(items []methodspan.Item, now time.Time) (fresh, duplicates []methodspan.Item) {
 	return t.move(items, aggregated, now)
 }
@@ -122,7 +120,7 @@ func (t *itemTable) move(items []methodspan.Item, to itemState, now time.Time) (
 	return moved, left
 }
 
-// set gives items a state, whatever they had.
+// set sets the state of items, regardless of their previous state.
 func (t *itemTable) set(state itemState, now time.Time, ids ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,8 +139,7 @@ func (t *itemTable) remove(ids ...string) {
 	t.end(ids, offered, queued, atWriter, aggregated)
 }
 
-// end ends the items that are in one of these states. What is open of them stays, as long as
-// there is room.
+// end ends the items that are in one of the states. Their open outcomes stay, as long as there is room.
 func (t *itemTable) end(ids []string, states ...itemState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +154,7 @@ func (t *itemTable) end(ids []string, states ...itemState) {
 	t.trim()
 }
 
-// giveUp ends items of which it is unknown whether they are stored.
+// giveUp ends items of unknown outcome.
 func (t *itemTable) giveUp(ids ...string) {
 	t.mu.Lock()
 	for _, id := range ids {
@@ -170,7 +167,7 @@ func (t *itemTable) giveUp(ids ...string) {
 	t.remove(ids...)
 }
 
-// mayBeStored reports whether an item was given up and may turn out to be stored.
+// mayBeStored reports whether an item was given up and can turn out to be stored.
 func (t *itemTable) mayBeStored(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,8 +175,7 @@ func (t *itemTable) mayBeStored(id string) bool {
 	return it != nil && it.givenUp
 }
 
-// unsettle records that an attempt may have stored those items of its batch that were not
-// stored before.
+// unsettle records that an attempt may have stored the items of its batch that were not stored before.
 func (t *itemTable) unsettle(batch []methodspan.Item, unstored []bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,7 +212,7 @@ func (t *itemTable) refuse(id string, rows int) {
 	}
 }
 
-// notRefused returns how many rows of an item an attempt that failed has stored, or may have.
+// notRefused returns the number of rows of an item that a failed attempt has stored or may have stored.
 func (t *itemTable) notRefused(i *methodspan.Item) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -226,7 +222,7 @@ func (t *itemTable) notRefused(i *methodspan.Item) int {
 	return len(i.Rows)
 }
 
-// settle records that a write has succeeded: the store knows now what it has.
+// settle records a successful write, after which the outcome of all earlier attempts is known.
 func (t *itemTable) settle() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

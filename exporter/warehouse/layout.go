@@ -33,7 +33,7 @@ type layout struct {
 	}
 }
 
-// optional is a column that only rows have whose mask has the bit.
+// optional is a column that exists only in rows whose mask has the bit.
 type optional[T any] struct {
 	columns.Field[T]
 	bit uint64
@@ -76,7 +76,7 @@ var rowLayout = sync.OnceValue(func() *layout {
 	return l
 })
 
-// derivedColumns follow from the item, or are encoded as differences.
+// derivedColumns are derived from the item or encoded as differences.
 var derivedColumns = []string{"event_date", "start_ns", "end_ns", "batch_id", "row_seq"}
 
 // field adds the column to the fields of its type.

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// limitedPrefixes are the beginnings of the log lines that repeat with every request
-// as long as something is wrong: the helper's own and ours.
+// limitedPrefixes are the prefixes of log lines that repeat with every request during a fault: the helper's
+// and ours.
 var limitedPrefixes = []string{"Exporting failed.", msgRefused}
 
 const (

@@ -19,8 +19,7 @@ type MaintenanceConfig struct {
 	Enabled bool `mapstructure:"enabled"`
 	// Interval is the pause between two runs.
 	Interval time.Duration `mapstructure:"interval"`
-	// MaxFiles is how many files of raw rows a date may have before its small ones
-	// are merged.
+	// MaxFiles is the number of raw files of a date above which its small files are merged.
 	MaxFiles int `mapstructure:"max_files"`
 	// MinuteAfter and HourAfter are the ages at which rows are rolled up.
 	MinuteAfter units.Duration `mapstructure:"minute_after"`
@@ -34,19 +33,19 @@ type MaintenanceConfig struct {
 	DropOldest bool `mapstructure:"drop_oldest"`
 }
 
-// DiskConfig are the limits beyond which nothing more is written.
+// DiskConfig are the limits of the disk beyond which writes fail.
 type DiskConfig struct {
-	// MaxBytes is how large the warehouse may get; 0 is no limit.
+	// MaxBytes is the maximum size of the warehouse; 0 means no limit.
 	MaxBytes units.Bytes `mapstructure:"max_bytes"`
-	// MinFreeBytes is how much the file system must have left; 0 is no limit.
+	// MinFreeBytes is the minimum free space of the file system; 0 means no limit.
 	MinFreeBytes units.Bytes `mapstructure:"min_free_bytes"`
 }
 
-// highWater is the share of the limits at which days are dropped, if that is
-// allowed, so that writing need not stop.
+// highWater is the share of the limits above which the oldest days are dropped, if allowed, so that writes
+// continue.
 const highWater = 0.9
 
-// rowsInMemory leaves requests their part of what the memory limiter allows.
+// rowsInMemory leaves requests their share of the memory limiter's limit.
 const rowsInMemory = 250_000
 
 func defaultMaintenance() MaintenanceConfig {
@@ -87,9 +86,8 @@ func (c *Config) validateMaintenance(f *faults) {
 	}))
 }
 
-// maintain merges, rolls up and expires files until the shutdown begins. It has a
-// goroutine of its own and holds the commit lock for moments only, so it never keeps a
-// write waiting.
+// maintain merges, rolls up and expires files until the shutdown begins. It runs in its own goroutine and
+// holds the commit lock only briefly, so it never delays a write.
 func (w *warehouseExporter) maintain(ctx context.Context) {
 	ticker := time.NewTicker(w.cfg.Maintenance.Interval)
 	defer ticker.Stop()

@@ -9,15 +9,13 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// overflowTable aggregates rows that can't be stored one by one. The aggregate of a cell
-// keeps every estimate that could be made from its rows (methodspan.Sum): detail is lost,
-// estimates are not.
+// overflowTable aggregates rows that cannot be stored one by one. The aggregate of a cell preserves every
+// estimate that its rows allow (methodspan.Sum). Detail is lost, estimates are not.
 //
-// It is bounded: beyond maxCells rows go to coarser cells, of which there are as many.
-// In both, counts and measurements keep their method and minute: without its counts a
-// method's measurements would weigh too little. Beyond the named coarse cells
-// measurements are lost, and counted. The remaining cells are for counts, which become
-// (overflow); without a place there they are lost, too.
+// It is bounded: beyond maxCells, rows go to at most maxCells coarser cells. Counts and measurements keep their
+// method and minute in both kinds: without its counts a method's measurements would weigh too little. When the
+// named coarse cells are full, further measurements are lost and counted. The remaining cells are for counts,
+// which become (overflow); when these are full too, further counts are lost.
 type overflowTable struct {
 	maxCells   int
 	namedCells int // nine tenths of max
@@ -29,7 +27,7 @@ type overflowTable struct {
 	shared    []*methodspan.Resource
 	fine      map[overflowKey]*methodspan.Sum
 	coarse    map[overflowKey]*methodspan.Sum
-	process   []methodspan.Row // these do not add up
+	process   []methodspan.Row // rows that cannot be added up
 	ids       []string
 }
 
@@ -57,18 +55,16 @@ const (
 	maxOverflowIDs = 65_536 // ids of the items in one drained item
 )
 
-// overflowResult counts the rows that an overflow table was given, by what happened to
-// them.
+// overflowResult counts the rows passed to an overflow table by their outcome.
 type overflowResult struct {
 	measurements int64
 	calls        float64
 	lostRows     losses
-	// forgotten are the ids that could not be kept: items of these that are sent again
-	// would be stored again.
+	// forgotten are the ids that could not be kept. Their items would be stored twice if sent again.
 	forgotten []string
 }
 
-// losses count what is lost for good.
+// losses counts permanently lost rows and calls.
 type losses struct {
 	measurements float64
 	calls        float64
@@ -106,7 +102,7 @@ func (f *overflowTable) reset() {
 	f.process, f.ids = nil, nil
 }
 
-// addItems aggregates the rows of items; it keeps no part of the items but strings.
+// addItems aggregates the rows of items. It keeps no reference to the items except their strings.
 func (f *overflowTable) addItems(items []methodspan.Item) overflowResult {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +135,7 @@ func (f *overflowTable) addRows(rows []methodspan.Row, result *overflowResult) {
 			f.addProcess(r, result)
 			continue
 		}
-		// What was kept with an unknown probability has no weight.
+		// A measurement of unknown probability has no weight.
 		if r.Measured > 0 && !(r.P > 0) {
 			result.lostRows.addRow(r)
 			continue
@@ -227,8 +223,8 @@ func (f *overflowTable) addTo(cells map[overflowKey]*methodspan.Sum, max int, c 
 	return true
 }
 
-// addProcess keeps the row. When there is no room, the newest row of a process
-// replaces an older one: its totals include the older ones'.
+// addProcess keeps the row. If there is no room, the newest row of a process replaces an older one, since
+// its totals include the older ones.
 func (f *overflowTable) addProcess(r *methodspan.Row, result *overflowResult) {
 	row := *r
 	if len(f.process) < f.maxCells {

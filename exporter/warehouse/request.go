@@ -29,12 +29,10 @@ func newRequest(items ...methodspan.Item) *request {
 
 func (r *request) ItemsCount() int { return r.rows }
 
-// BytesSize returns about how much memory the rows take, without their strings: most
-// of these are shared.
+// BytesSize returns the approximate memory of the rows without their strings, most of which are shared.
 func (r *request) BytesSize() int { return r.rows * int(unsafe.Sizeof(methodspan.Row{})) }
 
-// MergeSplit merges only. An item is stored and recognised as a whole, so it is
-// never split once it is queued.
+// MergeSplit only merges. An item is stored and recognized as a whole, so it is never split once queued.
 func (r *request) MergeSplit(_ context.Context, _ int, _ exporterhelper.RequestSizerType, other xexporterhelper.Request) ([]xexporterhelper.Request, error) {
 	if other != nil {
 		o, ok := other.(*request)
@@ -50,8 +48,8 @@ func (r *request) MergeSplit(_ context.Context, _ int, _ exporterhelper.RequestS
 // partsPerQueue is how many of the largest requests fit into the queue.
 const partsPerQueue = 8
 
-// partSize returns how many rows a request may have, so that the queue takes it at
-// all, and takes a good part of it when there is some room.
+// partSize returns the maximum number of rows of a request. It is a fraction of the queue's size, so that an
+// item in several requests is accepted at least in part when the queue has little room.
 func partSize(queueSize int64) int { return int(max(1, queueSize/partsPerQueue)) }
 
 // split parts items into requests of at most size rows. An item that is larger
@@ -93,7 +91,7 @@ func cut(item methodspan.Item, size int) []methodspan.Item {
 	return parts
 }
 
-// carrier takes a request through the helper, whose entrance is for traces.
+// carrier carries a request through the helper, which accepts traces only.
 type carrier struct{ request *request }
 
 type carrierKey struct{}

@@ -42,7 +42,7 @@ func (t *telemetry) skipped(s methodspan.Skipped) {
 	addSome(t.builder.ExporterWarehouseSpansSkipped, int64(s.Invalid), "reason", "invalid")
 }
 
-// addSome counts nothing if n is 0, so that what never happened has no time series.
+// addSome skips n == 0, so that an event that never happened has no time series.
 func addSome[N int64 | float64](counter interface {
 	Add(context.Context, N, ...metric.AddOption)
 }, n N, name, value string) {
@@ -122,7 +122,7 @@ func (t *telemetry) maintenance(r *maintain.Result, took time.Duration) {
 	addSome(t.builder.ExporterWarehouseMaintenanceRows, r.Hostless, "action", "no_host")
 }
 
-// number registers a metric that is one number.
+// number registers a metric with one integer value.
 func number(register func(metric.Int64Callback) error, get func() int64) error {
 	return register(func(_ context.Context, o metric.Int64Observer) error {
 		o.Observe(get())
@@ -130,7 +130,7 @@ func number(register func(metric.Int64Callback) error, get func() int64) error {
 	})
 }
 
-// seconds registers a metric that is one duration.
+// seconds registers a metric with one duration.
 func seconds(register func(metric.Float64Callback) error, get func() time.Duration) error {
 	return register(func(_ context.Context, o metric.Float64Observer) error {
 		o.Observe(get().Seconds())
@@ -138,7 +138,7 @@ func seconds(register func(metric.Float64Callback) error, get func() time.Durati
 	})
 }
 
-// observe registers the metrics that are read when they are collected.
+// observe registers the observable metrics.
 func (t *telemetry) observe(w *warehouseExporter) error {
 	err := errors.Join(
 		number(t.builder.RegisterExporterWarehouseFoldCellsCallback, func() int64 { return int64(w.overflow.cells()) }),
@@ -160,7 +160,7 @@ func (t *telemetry) observe(w *warehouseExporter) error {
 	return err
 }
 
-// observeBigQuery registers the metrics that only BigQuery has.
+// observeBigQuery registers the metrics of BigQuery.
 func (t *telemetry) observeBigQuery(w *warehouseExporter) error {
 	stats := func() (s bigquery.Stats) {
 		if open := w.sink.Load(); open != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
-// observeLoads registers the metrics that only load jobs have.
+// observeLoads registers the metrics of load jobs.
 func (t *telemetry) observeLoads(stats func() bigquery.Stats) error {
 	b := t.builder
 	return errors.Join(

@@ -25,11 +25,11 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// opener opens the store that is configured. warn is for what nothing fails for.
+// opener opens the configured store. warn receives warnings that are no errors.
 type opener func(cfg *Config, warn func(string)) (warehouse.Store, error)
 
-// warehouseExporter is the exporter: the stock helper with its queue, between ConsumeTraces,
-// which accepts everything, and a writer that drops nothing silently.
+// warehouseExporter is the exporter. It consists of ConsumeTraces, which accepts everything, the standard
+// helper with its queue, and a writer that drops nothing silently.
 type warehouseExporter struct {
 	cfg       *Config
 	logger    *zap.Logger
@@ -45,8 +45,7 @@ type warehouseExporter struct {
 	writer   writer
 	health   health
 
-	// gate is closed, with stopped set, before the queue is drained, so that
-	// nothing enters it afterwards.
+	// gate is closed, with stopped set, before the queue is drained, so that no request enters later.
 	gate    sync.RWMutex
 	stopped bool
 	// stopping is closed when a shutdown begins; run ends at its deadline.
@@ -90,13 +89,13 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 func (w *warehouseExporter) helperOptions() []exporterhelper.Option {
 	options := []exporterhelper.Option{
 		xexporterhelper.WithQueueBatch(configoptional.Some(w.cfg.Queue), xexporterhelper.QueueBatchSettings{Encoding: encoding{w.telemetry.damaged}}),
-		// Retrying is ours, so the helper must not limit how long it takes.
+		// The exporter retries itself, so the helper must not limit the duration.
 		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{Timeout: 0}),
 	}
 	if w.cfg.Queue.StorageID != nil {
-		// A stored request stays stored if its write ends, at a shutdown, with an
-		// error that the helper's retry knows. It never retries: all our other
-		// errors are permanent, and the interval is longer than any shutdown.
+		// A persistent queue keeps a request whose write ends, at a shutdown, with an error of the helper's
+		// retry. The helper never retries here: all our other errors are permanent, and the interval exceeds
+		// any shutdown.
 		never := configretry.NewDefaultBackOffConfig()
 		never.InitialInterval, never.MaxInterval, never.MaxElapsedTime = 24*time.Hour, 24*time.Hour, 0
 		options = append(options, exporterhelper.WithRetry(never))
@@ -104,18 +103,18 @@ func (w *warehouseExporter) helperOptions() []exporterhelper.Option {
 	return options
 }
 
-// Capabilities reports that spans are not changed: rows only use their strings.
+// Capabilities reports that spans are not changed: rows only refer to their strings.
 func (w *warehouseExporter) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: false}
 }
 
-// Start opens the store, so that a fault of it stops the collector.
+// Start opens the store, so that an error of the store stops the collector.
 func (w *warehouseExporter) Start(ctx context.Context, host component.Host) error {
 	s, err := w.open(w.cfg, func(text string) { w.logger.Warn(text) })
 	if err != nil {
 		return err
 	}
-	// No fault: a file that is merged over another can't take its path out.
+	// This is only a warning: a config file merged over another cannot remove its path.
 	if w.cfg.BigQuery.HasValue() && w.cfg.Path != defaultPath {
 		w.logger.Info("Rows go to BigQuery: the option path has no effect.", zap.String("path", w.cfg.Path))
 	}
@@ -175,8 +174,7 @@ func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces)
 		if req == nil {
 			continue
 		}
-		// A request that the queue has accepted may be merged at once: only one
-		// that it has refused is still ours.
+		// An accepted request can already be merged with others. Only a refused one still belongs to us.
 		ids := idsOf(req.items)
 		err = w.inner.ConsumeTraces(withRequest(ctx, req), ptrace.NewTraces())
 		if err == nil {
@@ -197,8 +195,8 @@ func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces)
 
 var errOffered = errors.New("the same spans are being offered to the queue, which may refuse them: send them again")
 
-// fresh drops the items that are in flight; it returns nil if none is left. Where a
-// refusal goes to the client, a duplicate must not be answered before its original.
+// fresh drops the items that are in flight and returns nil if no item remains. If refusals are returned to
+// the client, a duplicate must not be answered before its original.
 func (w *warehouseExporter) fresh(req *request, now time.Time) (*request, error) {
 	left := req.items[:0]
 	rows := 0
@@ -221,14 +219,14 @@ func (w *warehouseExporter) fresh(req *request, now time.Time) (*request, error)
 	return &request{left, rows}, nil
 }
 
-// countDuplicates counts items of which another copy is in flight.
+// countDuplicates counts items with another copy in flight.
 func (w *warehouseExporter) countDuplicates(items []methodspan.Item) {
 	for i := range items {
 		w.telemetry.duplicates(len(items[i].Rows))
 	}
 }
 
-// refusalOf returns the reason for which the queue refused.
+// refusalOf returns the reason why the queue refused a request.
 func refusalOf(err error) string {
 	if errors.Is(err, exporterhelper.ErrQueueIsFull) {
 		return "full"
@@ -236,14 +234,13 @@ func refusalOf(err error) string {
 	return "other"
 }
 
-// aggregateOverflow aggregates items that can't be stored one by one. It skips those that
-// turn out to be stored, and duplicates of those of unknown outcome: these were counted
-// when they were given up.
+// aggregateOverflow aggregates items that cannot be stored one by one. It skips items that turn out to be
+// stored, and duplicates of items with unknown outcome, which were counted when they were given up.
 func (w *warehouseExporter) aggregateOverflow(items []methodspan.Item, cause string) {
 	s := *w.sink.Load()
 	left := make([]methodspan.Item, 0, len(items))
 	for _, item := range items {
-		// In this order: an unknown outcome is resolved once the store knows it.
+		// The order matters: the store's answer resolves an unknown outcome.
 		if w.items.mayBeStored(item.ID) || s.Committed(item.ID) {
 			w.telemetry.duplicates(len(item.Rows))
 			w.items.remove(item.ID)
@@ -264,8 +261,8 @@ func idsOf(items []methodspan.Item) []string {
 	return ids
 }
 
-// Shutdown writes what is queued until the deadline, aggregates the rest and writes
-// the aggregates last. It may be called without Start and more than once.
+// Shutdown writes queued rows until the deadline, aggregates the rest and writes the aggregates last. It can
+// be called without Start and more than once.
 func (w *warehouseExporter) Shutdown(ctx context.Context) error {
 	w.gate.Lock()
 	if w.stopped {

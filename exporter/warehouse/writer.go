@@ -17,26 +17,26 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// writer writes one batch at a time and remembers the last attempt: what it can't store
-// is aggregated, what has an unknown outcome is retried with the same ids.
+// writer writes one batch at a time and remembers the last attempt. Rows that it cannot store are aggregated;
+// rows of unknown outcome are retried with the same ids.
 type writer struct {
 	*warehouseExporter
 	mu sync.Mutex
-	// drained is the overflow item that goes with every write until it is stored.
-	// It keeps its id and its rows, because the outcome of a write may be unknown.
+	// drained is the overflow item that is part of every write until it is stored. Its id and rows stay
+	// the same, because the outcome of a write can be unknown.
 	drained *methodspan.Item
-	// recycles: the store keeps nothing of rows that it has written.
+	// recycles means that the store keeps no reference to rows that it has written.
 	recycles bool
 }
 
-// push is the end of the helper's queue.
+// push is the consumer of the helper's queue.
 func (w *warehouseExporter) push(_ context.Context, req xexporterhelper.Request) error {
 	w.writer.mu.Lock()
 	defer w.writer.mu.Unlock()
 	return w.writer.deliver(req.(*request).items)
 }
 
-// flushOverflow writes the overflow table when there is no batch to go with.
+// flushOverflow writes the overflow table when there is no batch to add it to.
 func (w *warehouseExporter) flushOverflow() {
 	ticker := time.NewTicker(w.cfg.Queue.Batch.Get().FlushTimeout)
 	defer ticker.Stop()
@@ -63,8 +63,8 @@ var (
 	errGivenUp          = errors.New("it is unknown whether the rows are stored, and they were given up")
 )
 
-// deliver writes items, together with the overflow item, until that is done, or
-// the retries are used up, or a shutdown's deadline is past.
+// deliver writes items and the overflow item until they are stored, the retries are used up, or a
+// shutdown's deadline has passed.
 func (w *writer) deliver(items []methodspan.Item) error {
 	items, duplicates := w.items.startWriting(items, time.Now())
 	w.countDuplicates(duplicates)
@@ -89,8 +89,7 @@ func (w *writer) deliver(items []methodspan.Item) error {
 	return w.giveUp(items, err)
 }
 
-// giveUp ends the attempts to write items: what may be stored is counted, the rest is
-// aggregated.
+// giveUp stops the attempts to write items. It counts items that may be stored and aggregates the others.
 func (w *writer) giveUp(items []methodspan.Item, err error) error {
 	unsettled, committed := warehouse.Unsettled(err), (*w.sink.Load()).Committed
 	var unknown, left []methodspan.Item
@@ -187,8 +186,8 @@ func (w *writer) reportRefused(res *warehouse.Result, refused []*warehouse.RowEr
 	}
 }
 
-// unstored reports for each item whether it is not stored yet. An overflow item counts as
-// stored, too, if all items in it are.
+// unstored reports for each item whether it is not stored yet. An overflow item also counts as stored if all
+// its items are.
 func (w *writer) unstored(batch []methodspan.Item) []bool {
 	committed := (*w.sink.Load()).Committed
 	unstored := make([]bool, len(batch))
@@ -217,11 +216,11 @@ func (w *writer) lose(lost losses, reason error) {
 		zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(reason))
 }
 
-// lastWrites bounds how long a shutdown goes on after its deadline.
+// lastWrites bounds the duration of a shutdown after its deadline.
 const lastWrites = 10 * time.Second
 
-// finish writes the overflow table, after the queue has been drained: the item that
-// was drained before and the one that holds the rest. What can't be written now is lost.
+// finish writes the overflow table after the queue has been drained: the previously drained item and the
+// item with the remaining rows. Rows that cannot be written now are lost.
 func (w *writer) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -254,11 +253,11 @@ func (w *writer) finish() {
 	}
 }
 
-// pause waits between attempts, longer each time.
+// pause waits between attempts, with increasing duration.
 type pause struct {
 	enabled  bool
 	back     backoff.ExponentialBackOff
-	end      time.Time // of all attempts; zero if they never end
+	end      time.Time // of all attempts; zero means no end
 	stopping <-chan struct{}
 }
 
@@ -277,8 +276,8 @@ func newPause(cfg configretry.BackOffConfig, stopping <-chan struct{}) *pause {
 	return p
 }
 
-// wait waits for the next attempt and returns false if there is to be none. The beginning of a
-// shutdown ends one wait early, its deadline ends them all.
+// wait waits for the next attempt and returns false if there is none. The beginning of a shutdown ends one
+// wait early; the shutdown's deadline ends all waits.
 func (p *pause) wait(ctx context.Context) bool {
 	if !p.enabled {
 		return false
