@@ -28,8 +28,8 @@ type MissingBatches struct {
 const endpointsStat = "export.endpoints"
 
 // judgeMissing divides missing calls into lost ones and calls that can be in a warehouse that was not read. The latter
-// are in missing batches of a process that can send to more collectors than were read. If a process does not
-// report its number of collectors, they are assumed to exist if one collector was read.
+// are in missing batches of a process that can send to more collectors than were read. A process that does not
+// report its number of collectors is assumed to have others if one collector was read.
 func (r *Accounts) judgeMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, once bool) error {
 	if !w.InFiles() {
 		return nil // all collectors write to one dataset

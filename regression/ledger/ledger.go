@@ -119,7 +119,7 @@ func (r *Accounts) describe(w *query.Warehouse, fresh []query.Freshness) {
 	}
 }
 
-// addServices adds the totals of each service, without its processes.
+// addServices adds the totals of each service, including its processes.
 func (r *Accounts) addServices(a *answers) {
 	services := map[query.Service]*Service{}
 	of := func(s query.Service) *Service {

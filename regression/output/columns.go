@@ -1,6 +1,6 @@
 package output
 
-// Columns describe a table of records of one kind: each has a name and makes the cells below it.
+// Columns describes a table of records of one type: each column has a name and a function for its cells.
 type Columns[T any] struct {
 	names []string
 	cells []func(*T) Cell

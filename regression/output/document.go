@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// Document is what a command prints.
+// Document is the output of a command.
 type Document struct {
 	Blocks []Block
 	// Data is the JSON form.
 	Data any
-	// Wide lets lines of text be as long as they are. Else none takes more than MaxWidth cells.
+	// Wide disables the limit of MaxWidth cells for lines of text.
 	Wide bool
 }
 
@@ -26,26 +26,26 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    [][]Cell
-	// Least are the columns that text leaves out first where there is no room for all.
+	// Least are the columns that text leaves out first if there is not enough room.
 	Least []string
 }
 
-// Cell is a name, which nobody vouches for, or a figure, which we made.
+// Cell is an untrusted name or a figure of our own.
 type Cell struct {
 	text          string
 	figure, prose bool
 }
 
-// Name is a cell that holds text from elsewhere.
+// Name returns a cell with untrusted text.
 func Name(s string) Cell { return Cell{text: s} }
 
-// Prose is a cell that holds sentences: text wraps them where a name would be shortened.
+// Prose returns a cell with sentences, which text wraps instead of shortening them.
 func Prose(s string) Cell { return Cell{text: s, prose: true} }
 
-// Figure is a cell that holds text made here; it is set to the right and never shortened.
+// Figure returns a cell with our own text. It is aligned to the right and never shortened.
 func Figure(s string) Cell { return Cell{text: s, figure: true} }
 
-// Whole is a figure.
+// Whole returns a figure for a whole number.
 func Whole(n int64) Cell { return Figure(strconv.FormatInt(n, 10)) }
 
 // Say adds a paragraph of lines, if there are any.
@@ -84,7 +84,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Omit leaves out the columns that hold nothing but this text.
+// Omit removes the columns whose cells all contain this text.
 func (t *Table) Omit(text string) {
 	for i := len(t.Columns) - 1; i >= 0 && len(t.Rows) > 0; i-- {
 		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].text != text }) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// MaxWidth is how many cells of a terminal a line of text takes at most.
+// MaxWidth is the maximum number of terminal cells in a line of text.
 const MaxWidth = 120
 
 const (
@@ -74,8 +74,8 @@ func Middle(s string, most int) string {
 	return cut(s, head) + ellipsis + cutEnd(s, room-head)
 }
 
-// pathOf is where the last element of the path begins that a method's name begins with. A URL has
-// none, and type arguments are no part of it.
+// pathOf returns the index of the last element of the path at the beginning of a method's name. A URL has
+// no such path, and type arguments do not belong to it.
 func pathOf(s string) int {
 	end := strings.IndexAny(s, "[( ")
 	if end < 0 {
@@ -200,7 +200,7 @@ func (t *Table) leastOf(shown []column) int {
 	return at
 }
 
-// same says whether a name stands in every row, so that the sentence below can say it once.
+// same reports whether a name is the same in every row, so that the sentence below can mention it once.
 func (t *Table) same(index int) bool {
 	for _, row := range t.Rows {
 		if c := row[index]; c.figure || c.text == "" || c.text != t.Rows[0][index].text {
@@ -210,7 +210,7 @@ func (t *Table) same(index int) bool {
 	return len(t.Rows) > 0
 }
 
-// omission is how the sentence below the table names a column that is left out.
+// omission returns the name of an omitted column for the sentence below the table.
 func (t *Table) omission(index int) string {
 	if t.same(index) {
 		return t.Columns[index] + " (" + t.Rows[0][index].text + ")"

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Most splits all into the top that come first by an order and the others, both in the order in
-// which all are; 0 = all.
+// Most splits all into the first top elements by an order, and the others. Both keep their order in all.
+// If top is 0, shown contains all.
 func Most[T any](all []T, top int, order func(a, b T) int) (shown, left []T) {
 	if top <= 0 || top >= len(all) {
 		return all, nil
@@ -30,7 +30,7 @@ func Most[T any](all []T, top int, order func(a, b T) int) (shown, left []T) {
 	return shown, left
 }
 
-// First are the top of all (0 = all), and how many there are beyond.
+// First returns the first top elements of all (0 = all), and the number of the others.
 func First[T any](all []T, top int) (shown []T, left int) {
 	if top <= 0 || top >= len(all) {
 		return all, 0
@@ -38,7 +38,7 @@ func First[T any](all []T, top int) (shown []T, left int) {
 	return all[:top], len(all) - top
 }
 
-// More says in a line that there is more than what is printed, if there is.
+// More returns a line with the number of omitted elements, if there are any.
 func More(n int, what string) []string {
 	if n == 0 {
 		return nil

@@ -38,7 +38,7 @@ func (c *Columns[T]) Plain(columns ...string) {
 	}
 }
 
-// members are where the members of JSON objects are in structs.
+// members contains the positions in structs of the members of their JSON objects.
 type members map[reflect.Type]map[string][]int
 
 // find returns the value of a path, the zero Value if it is not known. A path that no record has panics.

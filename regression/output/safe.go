@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable replaces what acts on a terminal instead of showing: control
-// characters, marks that reorder or hide text, and bytes that are no UTF-8.
+// Printable replaces characters that affect a terminal instead of being shown: control characters,
+// marks that reorder or hide text, and bytes that are not UTF-8.
 func Printable(s string) string {
 	if plain(s) {
 		return s
@@ -40,9 +40,8 @@ func plain(s string) bool {
 	return true
 }
 
-// acts tells runes that are not shown as themselves: controls (Cc), formats such
-// as bidirectional overrides and zero-width marks (Cf), line and paragraph
-// separators, surrogates and private use.
+// acts reports whether a rune is not shown as itself: controls (Cc), formats such as bidirectional overrides and
+// zero-width marks (Cf), line and paragraph separators, surrogates and private use.
 func acts(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp)
 }
@@ -51,10 +50,10 @@ var markdownEscapes = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "~", `\~`, "!", `\!`, "://", ":&#47;/")
 
-// Markdown keeps a name from being markup.
+// Markdown escapes a name so that it contains no markup.
 func Markdown(s string) string { return markdownEscapes.Replace(Printable(s)) }
 
-// csvField keeps a name from being a formula.
+// csvField escapes a name so that a spreadsheet does not read it as a formula.
 func csvField(s string) string {
 	s = Printable(s)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
@@ -68,8 +67,7 @@ const maxSlack = 200
 
 var slackEscapes = strings.NewReplacer("`", "'", "&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// SlackCode is a name as code of Slack's mrkdwn, in which nothing is markup, a link
-// or a mention.
+// SlackCode formats a name as code in Slack's mrkdwn, so that it contains no markup, link or mention.
 func SlackCode(s string) string {
 	s = Printable(s)
 	if utf8.RuneCountInString(s) > maxSlack {

@@ -62,7 +62,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// Line is a value as JSON on a line of its own.
+// Line encodes a value as JSON on one line.
 func Line(v any) ([]byte, error) { return encode(v, "") }
 
 func encode(v any, indent string) ([]byte, error) {
@@ -73,8 +73,7 @@ func encode(v any, indent string) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	// What acts on a terminal can only stand inside of a string, where its
-	// escaped form means the same.
+	// Characters that affect a terminal only occur inside of strings, where their escaped form is equivalent.
 	var out []byte
 	for _, r := range b.String() {
 		switch {

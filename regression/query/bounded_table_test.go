@@ -76,8 +76,8 @@ func spoiltRows() []methodspan.Row {
 	return rows
 }
 
-// What one service stored ends no statement for BigQuery, where overflow is an error, and changes
-// nothing that is said of others. No step of a statement overflows either.
+// Impossible numbers of one service do not make a statement for BigQuery fail, where overflow is an error, nor do they
+// change the results of others. No step of a statement overflows.
 func TestNoNumberEndsAStatementForBigQuery(t *testing.T) {
 	skipLong(t)
 	var good []methodspan.Item

@@ -70,8 +70,8 @@ func randomItems(seed uint64, n int) (items []methodspan.Item) {
 	return items
 }
 
-// What the statements say of the raw rows of several collectors they say of their sums,
-// although each adds up its own and at a time of its own.
+// Statements return the same results for the raw rows of several collectors as for their rollups, although each
+// collector rolls up its own rows at its own time.
 func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -108,7 +108,7 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 	}
 }
 
-// What came late is weighed with what is left of the sums: adding it up changes nothing.
+// Late rows get weights together with rollup rows; rolling them up, too, changes nothing.
 func TestLateRowsOfSeveralCollectors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -230,8 +230,8 @@ func TestColumnsOfSeveralCollectors(t *testing.T) {
 	}
 }
 
-// Methods so rarely timed that most collectors have only counted most of them cost what
-// the others' measurements say, before and after they are added up.
+// Methods are timed so rarely that most collectors only counted most of them. Their cost follows from the
+// measurements of the other collectors, before and after rollup.
 func TestCountedHereAndTimedThere(t *testing.T) {
 	const collectors, methods, calls, p = 4, 400, 100, 0.01
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -109,7 +109,7 @@ func TestEndsCostNothingWhereTheyAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// What the pages tell other programs to select is the table.
+// The query that the docs recommend to other programs returns the table.
 func TestOtherProgramsReadTheTable(t *testing.T) {
 	rows := oddEnds()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))

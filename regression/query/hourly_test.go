@@ -56,9 +56,8 @@ func lakesWithSums(t *testing.T) map[string]string {
 	return map[string]string{"one collector": one, "two, one by minute": together(t, roots)}
 }
 
-// Statements about whole hours say the same of rollups as of the rows, down to
-// the squares that standard errors are made of; and where windows cut hours or buckets are
-// none of whole hours they read rows.
+// Statements about whole hours return the same results from rollups as from rows, including the squares for
+// standard errors. Where windows cut hours, or time buckets are not whole hours, they read rows.
 func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 	skipLong(t)
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
@@ -252,8 +251,8 @@ func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
 	}
 }
 
-// Rows that come after the sums of their date are read in addition to these, and damaged sums are
-// told by Verify and not read.
+// Rows that arrive after the rollup of their date are read in addition to it. Damaged rollups are reported by
+// Verify and not read.
 func TestLateRowsAndDamageBesideSums(t *testing.T) {
 	items := randomItems(5, 1000)
 	root := fixture.Write(t, items)

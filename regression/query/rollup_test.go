@@ -182,8 +182,8 @@ func busyDates(t *testing.T) string {
 	return fixture.Write(t, commits...)
 }
 
-// What the statements say of raw rows they say of their sums by minute, and of
-// sums by hour of these.
+// Statements return the same results from raw rows, from their minute rollups, and from hourly rollups of
+// these.
 func TestRollupTruth(t *testing.T) {
 	root := busyDates(t)
 	raw := ask(t, root)

@@ -50,8 +50,8 @@ func addedUpFrom(t *testing.T, timeBucket time.Duration) {
 	t.Cleanup(func() { sumsFrom = before })
 }
 
-// Statements say the same whether they weigh rows or sums of them, and it is what the
-// weighed rows add up to, whatever buckets and windows cut hours and minutes in pieces.
+// Statements return the same results whether weights are computed for rows or for sums of rows. The results equal
+// the sums of weighted rows, however time buckets and windows cut hours and minutes.
 func TestSumsAreThoseOfWeighedRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
