@@ -45,6 +45,7 @@ func foreignCalls(t *testing.T, baseBasis, headBasis string, cpu time.Duration) 
 
 // What is only known from below says so, with what would help, and has no dollars unless asked for.
 func TestAssumedCallsSaySo(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := foreignCalls(t, methodspan.BasisAssumed, methodspan.BasisAssumed, time.Millisecond)
 	const note = "assumed: store/shop (production): 400 calls are at least that many, as nothing says how their spans were sampled: use a consistent sampler"
@@ -107,6 +108,7 @@ func TestAssumedAndKnownDoNotCompare(t *testing.T) {
 
 // What only has wall time has a table of it, and no columns without a figure.
 func TestCostOfStockSpans(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for n := range 300 {
@@ -174,6 +176,7 @@ func TestMergedProcessesSaySo(t *testing.T) {
 
 // Spans of frameworks are left out as if they were not stored: their time is their callers'.
 func TestNoFrameworks(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	const server, driver = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "io.opentelemetry.jdbc"
 	var items []methodspan.Item
@@ -287,6 +290,7 @@ func TestAlertsSayAssumed(t *testing.T) {
 
 // So does a drift.
 func TestDriftSaysAssumed(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, april)
 	d := months()
 	d.Basis = methodspan.BasisAssumed

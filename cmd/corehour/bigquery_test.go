@@ -101,6 +101,7 @@ func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
 
 // A process that looks every day is not stopped by what it read last week.
 func TestBytesOfEachLookAreBounded(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,6 +139,7 @@ func TestParseBytes(t *testing.T) {
 // A table goes on growing while a command asks: the bills were read before the first row
 // of a service, its costs after it.
 func TestServiceAppearsBetweenQueries(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	s, address := remote.Serve(t, shops(t, 2))
 	answer := s.Query

@@ -97,6 +97,7 @@ func TestWarehouseInABucket(t *testing.T) {
 // What is fetched are the files of the dates that the question is about, by every
 // command. Costs are about the 7 days, too, that tell how skew calls are.
 func TestFetchedAreTheDatesAskedFor(t *testing.T) {
+	unracedWhenShort(t)
 	var items []methodspan.Item
 	root := t.TempDir()
 	const days = 10
@@ -389,6 +390,7 @@ func TestCompactWhereOneIsLocked(t *testing.T) {
 // Rows of a service that a running collector's prefix has are there still, and whoever
 // asked for their deletion is told so, in every format.
 func TestServiceInABucket(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"gone": manyFiles(t)})
 	running := uploader(t, address, "running", manyFiles(t))

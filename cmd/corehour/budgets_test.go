@@ -34,6 +34,7 @@ func idleShop(t *testing.T, cpu time.Duration, change func(*methodspan.Row)) str
 
 // What is paid for idle cores is the same whether rows are added up or not.
 func TestBudgetOfRolledUpRows(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	budgets := write(t, "budgets.json", `{"version":1,"budgets":[{"name":"shop","service":"shop","usd_per_day":4}]}`)
 	for _, coreless := range []bool{false, true} {
@@ -80,6 +81,7 @@ func TestBudgetOfRolledUpRows(t *testing.T) {
 // Idle cores that are not known neither keep a budget nor take its alert back; the
 // process CPU alone may break it.
 func TestBudgetWithoutCores(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	chat := newInbox(t)
 	t.Setenv("COREHOUR_TEST_CHAT", chat.URL)

@@ -49,6 +49,7 @@ func moved(items []methodspan.Item) (home, other []methodspan.Item) {
 }
 
 func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	for _, endpoints := range []float64{0, 2} {
 		home, other := moved(requests("a", endpoints))
@@ -96,6 +97,7 @@ func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
 
 // A true loss is one with one warehouse and with two.
 func TestCheckTellsLossesFromMoves(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	home, other := moved(requests("a", 2))
 	a, b := fixture.Write(t, append(home[:8:8], home[10:]...)), fixture.Write(t, other)
@@ -132,6 +134,7 @@ func TestCheckTellsLossesFromMoves(t *testing.T) {
 }
 
 func TestCheckCountsOnceWhatTwoCollectorsStored(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	items := requests("a", 2)
 	a, b := fixture.Write(t, items[:30]), fixture.Write(t, items[28:])
@@ -168,6 +171,7 @@ func TestCheckCountsOnceWhatTwoCollectorsStored(t *testing.T) {
 }
 
 func TestCheckOfSeveralWarehousesInBuckets(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	home, other := moved(requests("a", 2))
 	a, b := fixture.Write(t, home), fixture.Write(t, other)

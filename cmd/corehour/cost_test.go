@@ -30,6 +30,7 @@ func write(t *testing.T, name, text string) string {
 const someOwners = `{"version":1,"owners":[{"class":"shop/tax","owner":"tax-team"}]}`
 
 func TestCostBy(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	files := write(t, "owners.json", someOwners)

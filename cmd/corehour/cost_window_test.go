@@ -25,6 +25,7 @@ func dayOf(t *testing.T, args ...string) (r cost.Table, usd float64, warning str
 
 // A window that cuts rows which are sums is widened to whole ones, and says so.
 func TestCostOfCutRows(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	root := idleShop(t, time.Second, nil)
 	for _, level := range []string{"raw", "minute", "hour"} {
@@ -94,6 +95,7 @@ func TestCostOfMinutesOfALongRun(t *testing.T) {
 
 // Hours in which nothing ran cost nothing; those before the first row are not known.
 func TestCostOfSilentHours(t *testing.T) {
+	unracedWhenShort(t)
 	run := func(at time.Time) []methodspan.Item {
 		p := fixture.NewProcess("1", "a", at)
 		p.Counts("a.B", at, time.Hour, 3)

@@ -226,6 +226,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 // All damaged files are named at once, whoever asks, and the disk need not have said that they
 // changed where everything is compared.
 func TestAllDamagedFilesAreNamed(t *testing.T) {
+	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -285,6 +286,7 @@ func TestAllDamagedFilesAreNamed(t *testing.T) {
 
 // What changed after it was compared the engine may find; whatever it says, the file is named.
 func TestEngineErrorsNameTheFile(t *testing.T) {
+	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	s, err := table.Open(root)
@@ -327,6 +329,7 @@ func TestEngineErrorsNameTheFile(t *testing.T) {
 
 // Without a backup damaged files are given up, and what they counted is missing.
 func TestDamagedFilesAreGivenUp(t *testing.T) {
+	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	_, data := read(t, root)

@@ -72,6 +72,7 @@ func third(t *testing.T, root, version string, rate time.Duration) {
 
 // From a slowdown to its end: told once over restarts, silenced, taken back.
 func TestDelivery(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	hook, chat, manager := newInbox(t), newInbox(t), newInbox(t)
@@ -132,6 +133,7 @@ func TestDelivery(t *testing.T) {
 }
 
 func TestSilence(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	chat := newInbox(t)
@@ -154,6 +156,7 @@ func TestSilence(t *testing.T) {
 
 // What is accepted is quiet, until it gets worse.
 func TestAccept(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	a := firstAlert(t, corehour("regress", "--warehouse", root, "--format", "json"))

@@ -95,6 +95,7 @@ func TestDrift(t *testing.T) {
 // The same rows give the same answer on every day of the week, and alerts are told
 // once.
 func TestDriftIsToldOnce(t *testing.T) {
+	unracedWhenShort(t)
 	root := months().Write(t)
 	file := filepath.Join(t.TempDir(), "alerts.jsonl")
 	owners := filepath.Join(t.TempDir(), "owners.json")

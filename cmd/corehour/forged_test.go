@@ -35,6 +35,7 @@ func timedBy(t *testing.T, measured int64) string {
 // Who says that it measured more calls than it counted has the figures, the intervals and the numbers of records of one
 // that measured all of them.
 func TestRecordsAreAtMostTheCallsCounted(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(24*time.Hour))
 	honest, forged := timedBy(t, 10), timedBy(t, 1<<44)
 	for _, command := range []string{"cost --json", "cost --by version --json", "regress --json", "explain --json shop.Cart.Add", "drift --json"} {

@@ -138,6 +138,7 @@ func TestManyServicesOfEveryCommand(t *testing.T) {
 
 // Two services may have one name, and --namespace asks for one of them.
 func TestNamespace(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening.Add(24*time.Hour))
 	var items []methodspan.Item
 	for i, namespace := range []string{"store", "evil"} {

@@ -219,6 +219,7 @@ func TestImpossibleNumbersAreDropped(t *testing.T) {
 
 // In a bucket they are taken out of the prefixes that no collector has.
 func TestImpossibleNumbersInABucket(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	root := twoReleases(t, 0.5)
 	fixture.Append(t, root, evening, poison(fixture.Start))

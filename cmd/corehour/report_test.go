@@ -27,6 +27,7 @@ func TestReportAsText(t *testing.T) {
 // The page is one well-formed file that needs no other, and says what the text
 // says.
 func TestReportAsPage(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	file := filepath.Join(t.TempDir(), "report.html")
@@ -135,6 +136,7 @@ func TestReportOfHostileNames(t *testing.T) {
 }
 
 func TestReportAsJSON(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	r := corehour("report", "--warehouse", twoReleases(t, 1), "--format", "json")
 	var report struct {
@@ -191,6 +193,7 @@ func TestReportOfNothing(t *testing.T) {
 }
 
 func TestReportFlags(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	for _, test := range []struct {

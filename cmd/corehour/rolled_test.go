@@ -32,6 +32,7 @@ func lossThenRollUp(t *testing.T) string {
 }
 
 func TestRolledUpDatesKeepNoAccount(t *testing.T) {
+	unracedWhenShort(t)
 	root := lossThenRollUp(t)
 	const why = "dates up to 2026-03-10 are rolled up and keep no account"
 	type told struct {

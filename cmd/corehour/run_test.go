@@ -243,6 +243,7 @@ func TestSQLShowsPlans(t *testing.T) {
 
 // No statement reaches beyond the views.
 func TestSQLOnlyReads(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	outside := filepath.Join(t.TempDir(), "secret.csv")

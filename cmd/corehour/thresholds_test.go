@@ -62,6 +62,7 @@ func byThresholdOf(t *testing.T, root string, args ...string) (result, findings.
 // A new version whose processes are three times as expensive in their first five minutes is
 // as cheap as the old one after them.
 func TestThresholdLeavesWarmUpOut(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	for _, known := range []bool{true, false} {
 		before := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 60, Requests: 20}
@@ -145,6 +146,7 @@ func TestThresholdRefusesFlagsOfTime(t *testing.T) {
 // others by CPU time. Of a method whose callee's CPU time only one version measured the own
 // time is no longer the same, so that it would seem to grow: it is judged by wall time, too.
 func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	for _, both := range []bool{true, false} {
 		t.Run(fmt.Sprintf("CPU lacks in both versions %v", both), func(t *testing.T) {

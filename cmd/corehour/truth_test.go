@@ -312,6 +312,7 @@ func shopOfFlask() []treeMethod {
 // TestStockInstrumentation: spans of another SDK have wall time alone, of which nothing
 // is taken off.
 func TestStockInstrumentation(t *testing.T) {
+	unracedWhenShort(t)
 	atEnd(t)
 	for seed := range uint64(3) {
 		s := callTree{steps: shopOfFlask(), base: 2, head: 2, hosts: 0.03, requests: 40, wallOnly: true}
@@ -467,6 +468,7 @@ func TestEverythingTenTimes(t *testing.T) {
 
 // TestVersionsOfOneInstant: versions that start together are compared by their order.
 func TestVersionsOfOneInstant(t *testing.T) {
+	unracedWhenShort(t)
 	atEnd(t)
 	s := callTree{steps: chainOf(5), base: 3, head: 3, hosts: 0.03, requests: 20, tie: true}
 	s.steps[4].factor = 1.5

@@ -71,6 +71,7 @@ func sentences(text string) string {
 
 // What can't be told is said, with what is missing, and never as a number.
 func TestWrongUse(t *testing.T) {
+	unracedWhenShort(t)
 	clock(t, evening)
 	names, roots := poor(t)
 	var all strings.Builder

@@ -55,7 +55,7 @@ func (c conn) QueryContext(ctx context.Context, text string, args []driver.Named
 
 type rows struct {
 	answer *Answer
-	ctx    context.Context //nolint:containedctx
+	ctx    context.Context //nolint:containedctx // database/sql passes no context to Next
 }
 
 func (r *rows) Columns() []string {
