@@ -1,5 +1,5 @@
-// Package warehouse is what the stores of rows have in common: their interface, their errors and
-// reasons, and the Intake, which decides for each of them what is new and what is refused.
+// Package warehouse contains the common parts of the stores of rows: their interface, errors and refusal
+// reasons, and the Intake, which decides for each store which items are new and which rows are refused.
 //
 //	table     one directory: its manifest, commits, recovery, maintenance
 //	parquet   the files in it: reading, writing, merging, verifying
@@ -7,7 +7,7 @@
 //	bigquery  a table of BigQuery
 //	maintain  which files of a directory are merged, rolled up and dropped, and when
 //
-// Its invariant: an item whose id is remembered is never stored again, whatever stores it.
+// Invariant: no store stores an item again while its id is remembered.
 //
-// It stores nothing itself and imports none of the stores.
+// The package stores nothing itself and imports none of the stores.
 package warehouse

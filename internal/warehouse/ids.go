@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// IDSet is a set of item ids. The ids of our SDK end in a number that counts up
-// per process, so a set of them is a few runs per process, however many it has.
-// An id without such a number is a prefix without spans.
+// IDSet is a set of item ids. The ids of the SDK end in a number that counts up per process. The set
+// therefore stores a few runs of numbers per process, however many ids it contains. An id without such a
+// number is stored as a prefix without runs.
 type IDSet map[string][]span
 
-// splitID cuts an id into what comes before its trailing number and the number.
-// Only the canonical spelling of a number is one, so that joining gives the id
-// back.
+// splitID splits an id into its trailing number and the prefix before it. Only a number in canonical
+// spelling counts as one, so that joining both gives the id back.
 func splitID(id string) (prefix string, n uint64, numbered bool) {
 	i := len(id)
 	for i > 0 && id[i-1] >= '0' && id[i-1] <= '9' {
@@ -30,8 +29,8 @@ func splitID(id string) (prefix string, n uint64, numbered bool) {
 	return id[:i], n, err == nil
 }
 
-// plainKey keeps an id that has no number apart from a prefix of the same
-// spelling: NUL is in no prefix, since ids with control characters are refused.
+// plainKey returns the key of an id without a number. NUL distinguishes it from a prefix with the same
+// spelling: no prefix contains NUL, because ids with control characters are refused.
 func plainKey(id string) string { return "\x00" + id }
 
 // Has reports whether an id is in the set.
@@ -51,7 +50,7 @@ func (s IDSet) Has(id string) bool {
 	return i < len(runs) && runs[i].from <= n
 }
 
-// AddID adds an id and returns by how many runs the set grew (it may shrink).
+// AddID adds an id and returns by how many runs the set grew; the result can be negative.
 func (s IDSet) AddID(id string) int {
 	prefix, n, numbered := splitID(id)
 	if !numbered {
@@ -67,7 +66,7 @@ func (s IDSet) AddID(id string) int {
 	return len(s[prefix]) - before
 }
 
-// PackIDs packs a set of these ids.
+// PackIDs returns the ids as a packed set, see IDSet.Pack.
 func PackIDs(ids []string) map[string]string {
 	set := IDSet{}
 	for _, id := range ids {
@@ -76,7 +75,7 @@ func PackIDs(ids []string) map[string]string {
 	return set.Pack()
 }
 
-// Pack writes the set for a manifest: by key the runs, as in "1-5,9".
+// Pack returns the set in the form of manifests: the runs of each key as text, as in "1-5,9".
 func (s IDSet) Pack() map[string]string {
 	if len(s) == 0 {
 		return nil
@@ -99,7 +98,7 @@ func (s IDSet) Pack() map[string]string {
 	return packed
 }
 
-// Unpack adds a packed set and returns by how many runs it grew.
+// Unpack adds a packed set and returns by how many runs s grew.
 func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	for key, runs := range packed {
 		if id, plain := strings.CutPrefix(key, "\x00"); plain {
@@ -120,8 +119,8 @@ func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	return grown, nil
 }
 
-// Count returns how many ids there are. It stops as soon as there are more than most,
-// since runs may say anything.
+// Count returns the number of ids. It stops as soon as there are more than most, because a damaged run can
+// have any length.
 func (s IDSet) Count(most uint64) (n uint64) {
 	for _, runs := range s {
 		if runs == nil {
@@ -136,7 +135,7 @@ func (s IDSet) Count(most uint64) (n uint64) {
 	return n
 }
 
-// All goes through the ids.
+// All returns an iterator over the ids.
 func (s IDSet) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for key, runs := range s {
@@ -157,20 +156,18 @@ func (s IDSet) All() iter.Seq[string] {
 	}
 }
 
-// idLog remembers which items are committed: for a window of time and up to a
-// number of runs, whichever is reached first. Beyond either the oldest are
-// forgotten, so an item that comes again even later would be stored twice.
+// idLog remembers the ids of committed items, for a window of time and up to a maximum number of runs. When
+// either limit is exceeded it forgets the oldest ids. A repeat of a forgotten item is stored twice.
 type idLog struct {
 	window time.Duration
 	max    int // runs
 	pages  []*idPage
 	runs   int
-	// dropped counts runs that were forgotten before the window was over.
+	// dropped counts the runs that were forgotten before the end of the window.
 	dropped int64
 }
 
-// idPage holds what was committed in one stretch of time, the unit in which is
-// forgotten.
+// idPage holds the ids committed in one interval. Ids are forgotten by whole pages.
 type idPage struct {
 	first, last time.Time
 	ids         IDSet
@@ -188,7 +185,7 @@ func (b *idLog) has(id string) bool {
 	return false
 }
 
-// page is where ids committed at t go.
+// page returns the page for ids committed at t.
 func (b *idLog) page(t time.Time) *idPage {
 	if n := len(b.pages); n > 0 {
 		p := b.pages[n-1]
@@ -228,7 +225,7 @@ func (b *idLog) addPacked(packed map[string]string, t time.Time) error {
 	return err
 }
 
-// forget drops the oldest pages that are beyond the bounds.
+// forget drops the oldest pages beyond the limits.
 func (b *idLog) forget(now time.Time) {
 	for len(b.pages) > 1 {
 		p := b.pages[0]

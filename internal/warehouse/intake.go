@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Intake decides for a store which items are repeats, which rows are refused, and which ids
-// are remembered. Its methods may be called concurrently but for SetFloor, Gather and Remember.
+// Intake decides for a store which items are repeats, which rows are refused, and which ids are
+// remembered. Its methods can be called concurrently, except SetFloor, Gather and Remember.
 type Intake struct {
 	opts  IntakeOptions
 	floor string
@@ -21,20 +21,19 @@ type Intake struct {
 	ids idLog
 }
 
-// IntakeOptions are the options of an Intake. Zero values stand for the defaults.
+// IntakeOptions are the options of an Intake. Zero values select the defaults.
 type IntakeOptions struct {
-	// Late is how old a row may be. Older ones are refused: a date that
-	// retention is about to drop would make them vanish without a trace.
+	// Late is the maximum age of a row. Older rows are refused: otherwise retention would soon drop their
+	// date, and they would vanish without a trace.
 	Late time.Duration
-	// Future is how far ahead of this machine's clock a row may start.
+	// Future is the maximum time by which a row can start after the present time of this machine.
 	Future time.Duration
-	// RememberFor and RememberMax bound the ids of committed items that are
-	// kept to recognise repeats. RememberMax counts runs of ids: all batches of
-	// one process, in order, are one. Beyond either bound the oldest are
-	// forgotten and a repeat of them is stored twice.
+	// RememberFor and RememberMax limit the ids of committed items that are remembered to recognise repeats.
+	// RememberMax counts runs of ids: all consecutive batches of one process are one run. Beyond either
+	// limit the oldest ids are forgotten, and a repeat of them is stored twice.
 	RememberFor time.Duration
 	RememberMax int
-	// Now is the clock.
+	// Now returns the present time.
 	Now func() time.Time
 }
 
@@ -46,7 +45,7 @@ const (
 	DefaultRememberMax = 262_144
 )
 
-// WithDefaults returns the options with defaults in the place of zero values.
+// WithDefaults returns the options with zero values replaced by defaults.
 func (o IntakeOptions) WithDefaults() (IntakeOptions, error) {
 	errs := multierr.Combine(
 		DefaultDuration(&o.Late, "Late", DefaultLate),
@@ -64,7 +63,7 @@ func (o IntakeOptions) WithDefaults() (IntakeOptions, error) {
 	return o, errs
 }
 
-// DefaultDuration sets an option that is zero, and fails if it is negative.
+// DefaultDuration sets *d to def if it is zero, and returns an error if it is negative.
 func DefaultDuration(d *time.Duration, name string, def time.Duration) error {
 	switch {
 	case *d == 0:
@@ -75,7 +74,7 @@ func DefaultDuration(d *time.Duration, name string, def time.Duration) error {
 	return nil
 }
 
-// NewIntake returns one that remembers nothing yet.
+// NewIntake returns an Intake that remembers no ids yet.
 func NewIntake(opts IntakeOptions) (*Intake, error) {
 	opts, err := opts.WithDefaults()
 	if err != nil {
@@ -84,18 +83,18 @@ func NewIntake(opts IntakeOptions) (*Intake, error) {
 	return &Intake{opts: opts, ids: idLog{window: opts.RememberFor, max: opts.RememberMax}}, nil
 }
 
-// SetFloor sets the first date that retention has left; rows of earlier ones are refused.
+// SetFloor sets the first date that retention has not dropped. Rows of earlier dates are refused.
 func (in *Intake) SetFloor(date string) { in.floor = date }
 
-// Batch is what of the items given is to be stored.
+// Batch holds the rows and ids of a Write that are to be stored.
 type Batch struct {
-	IDs  []string // to be remembered once the rows are stored: of the items and of all they were folded from
+	IDs  []string // ids to remember once the rows are stored: of the items and of all items folded into them
 	Rows []*methodspan.Row
-	// first and last are starts: all others are between them.
+	// first and last are the earliest and the latest start of the rows.
 	first, last int64
 }
 
-// Partitions parts the rows by day. Mostly all are of one, which first and last tell.
+// Partitions splits the rows by day. It is fast if all rows are of one day, which is the usual case.
 func (b *Batch) Partitions() []Partition {
 	if day := methodspan.EventDay(b.first); day == methodspan.EventDay(b.last) {
 		return []Partition{{dateOfDay(day), b.Rows}}
@@ -103,8 +102,7 @@ func (b *Batch) Partitions() []Partition {
 	return PartitionByDate(b.Rows)
 }
 
-// Gather picks the items that are new and the rows that may be stored. The
-// errors are *RowErrors.
+// Gather selects the new items and the rows that can be stored. The returned errors are *RowErrors.
 func (in *Intake) Gather(items []methodspan.Item) (Batch, Result, []error) {
 	n := 0
 	for i := range items {
@@ -114,7 +112,7 @@ func (in *Intake) Gather(items []methodspan.Item) (Batch, Result, []error) {
 	var res Result
 	var refused refusals
 	window := in.window()
-	mine := IDSet{} // the same item twice in one Write
+	mine := IDSet{} // recognises an item that occurs twice in one Write
 	for i := range items {
 		item := &items[i]
 		if fault := checkItem(item); fault != "" {
@@ -163,14 +161,14 @@ func checkItem(item *methodspan.Item) string {
 	return ""
 }
 
-// Remember notes that items were stored at a time.
+// Remember records that items were stored at the time at.
 func (in *Intake) Remember(ids []string, at time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.ids.addIDs(ids, at)
 }
 
-// Restore remembers the items of these windows, the oldest first, instead of all others.
+// Restore replaces the remembered ids by those of the windows, which are sorted oldest first.
 func (in *Intake) Restore(windows []ItemWindow) error {
 	ids := idLog{window: in.opts.RememberFor, max: in.opts.RememberMax}
 	for _, w := range windows {
@@ -192,24 +190,24 @@ func (in *Intake) Committed(id string) bool {
 	return in.ids.has(id)
 }
 
-// RememberFor is how long.
+// RememberFor returns how long ids are remembered.
 func (in *Intake) RememberFor() time.Duration { return in.opts.RememberFor }
 
-// Remembered tells how many runs of ids are kept to recognise repeats, and how
-// many were forgotten because there were too many of them.
+// Remembered returns the number of runs of ids that are remembered to recognise repeats, and the number of
+// runs that were forgotten early because there were too many.
 func (in *Intake) Remembered() (runs int, dropped int64) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	return in.ids.runs, in.ids.dropped
 }
 
-// Page is the ids that were stored in one stretch of time, packed.
+// Page holds the packed ids that were stored in one interval.
 type Page struct {
 	Last time.Time         `json:"last"`
 	IDs  map[string]string `json:"ids"`
 }
 
-// Pages is all that is remembered, the oldest first, to be kept on disk.
+// Pages returns all remembered ids, oldest first, to be saved on disk.
 func (in *Intake) Pages() []Page {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
@@ -220,7 +218,7 @@ func (in *Intake) Pages() []Page {
 	return pages
 }
 
-// AddPage takes over what Pages gave.
+// AddPage adds the ids of a saved page.
 func (in *Intake) AddPage(p Page) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// ItemWindow is the items of commits that are about as old.
+// ItemWindow holds the items of commits of about the same age.
 type ItemWindow struct {
-	Committed time.Time         `json:"committed"` // the last of them
+	Committed time.Time         `json:"committed"` // time of the newest commit
 	Items     map[string]string `json:"items"`
 }
 
-// MergeWindows makes one entry of those that were committed in the same part of the window
-// in which repeats are recognised. Each commit of the writer rewrites them, and the
-// batches of a process are one run however many files had them. Beyond the largest
-// number of runs the oldest entries are left out.
+// MergeWindows merges entries that were committed in the same part of window, the time for which repeats
+// are recognised. This keeps manifests short, since each commit of the writer rewrites the entries: the
+// batches of a process become one run, however many files had them. Beyond largest runs it drops the
+// oldest entries.
 func MergeWindows(entries []ItemWindow, window time.Duration, largest int) ([]ItemWindow, error) {
 	pages := map[time.Time]*idPage{}
 	var parts []time.Time

@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// commitWait is how long a commit waits for another one, which takes
-// milliseconds unless its process was stopped.
+// commitWait is how long a commit waits for another one. A commit takes milliseconds unless its process was
+// stopped.
 const commitWait = 30 * time.Second
 
-// LockDirectory makes this process the one that uses a directory, until the file
-// is closed. It fails with an *Error of kind ErrLocked if another one does.
+// LockDirectory locks a directory for this process until the returned file is closed. It returns an *Error
+// of kind ErrLocked if another process holds the lock.
 func LockDirectory(path string) (*os.File, error) {
 	return LockFile(path, "LOCK", "one directory has one user: stop the other one or give this one a directory of its own")
 }
 
-// LockFile takes a lock of a directory by the name of its file, until that is
-// closed; it does not wait. It fails with an *Error of kind ErrLocked if another process
-// holds it; hint says what to do then. The operating system releases it when a process
-// ends, however it ends, so a crash needs no cleaning up.
+// LockFile locks the file name in the directory root until the returned file is closed. It does not wait:
+// it returns an *Error of kind ErrLocked, with the hint, if another process holds the lock. The operating
+// system releases the lock when the process ends, so a crash needs no cleanup.
 func LockFile(root, name, hint string) (*os.File, error) {
 	f, err := openLock(root, name)
 	if err != nil {
@@ -46,8 +45,7 @@ func LockFile(root, name, hint string) (*os.File, error) {
 	return f, nil
 }
 
-// LockCommit waits until no other commit holds the lock of this name. Closing the file
-// ends it.
+// LockCommit waits until no other commit holds the lock name. Closing the returned file releases it.
 func LockCommit(root, name string) (*os.File, error) {
 	f, err := openLock(root, name)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Without a lock two writers would overwrite each other's commits, so there is
-// no writer where there is none.
+// flock always fails. Without locks two writers would overwrite each other's commits, so writing is not
+// supported on systems without them.
 func flock(*os.File) error {
 	return errors.New("the embedded warehouse has no lock on " + runtime.GOOS)
 }

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// DateLayout is how dates are spelled.
+	// DateLayout is the time layout of dates.
 	DateLayout = "2006-01-02"
-	// DatePrefix begins the name of a partition's directory.
+	// DatePrefix is the prefix of the directory name of a partition.
 	DatePrefix = "date="
 )
 
-// Partition is the rows of one UTC date.
+// Partition holds the rows of one UTC date.
 type Partition struct {
 	Date string
 	Rows []*methodspan.Row
 }
 
-// PartitionByDate parts rows by the UTC day they started on, sorted by day.
+// PartitionByDate splits rows by the UTC day of their start, sorted by day.
 func PartitionByDate(rows []*methodspan.Row) []Partition {
 	var dates []Partition
 	index := map[int32]int{}
@@ -43,7 +43,7 @@ func PartitionByDate(rows []*methodspan.Row) []Partition {
 	return dates
 }
 
-// sameDay is how many rows, from the first on, started on the day.
+// sameDay returns the number of leading rows that started on the day.
 func sameDay(rows []*methodspan.Row, day int32) int {
 	for i, r := range rows {
 		if r.EventDay() != day {
@@ -55,7 +55,7 @@ func sameDay(rows []*methodspan.Row, day int32) int {
 
 func dateOfDay(day int32) string { return time.Unix(int64(day)*86400, 0).UTC().Format(DateLayout) }
 
-// DayStart is the start of a date, the beginning of time for none.
+// DayStart returns the start of a date in nanoseconds, or the minimum value for an empty date.
 func DayStart(date string) int64 {
 	t, err := time.Parse(DateLayout, date)
 	if err != nil {

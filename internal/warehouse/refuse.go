@@ -12,22 +12,21 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Reason says why rows were refused.
+// Reason is the reason why rows were refused.
 type Reason string
 
 const (
 	TooLate      Reason = "too_late"      // started before IntakeOptions.Late
-	Expired      Reason = "expired"       // of a date that retention has dropped
+	Expired      Reason = "expired"       // belongs to a date that retention has dropped
 	InFuture     Reason = "in_future"     // starts after IntakeOptions.Future
-	BadID        Reason = "bad_id"        // the item's id can't be remembered
-	FoldConflict Reason = "fold_conflict" // some of what was folded in is stored already
+	BadID        Reason = "bad_id"        // the item's id cannot be remembered
+	FoldConflict Reason = "fold_conflict" // some of the items folded in are stored already
 )
 
-// Reasons lists all of them.
+// Reasons lists all reasons.
 var Reasons = []Reason{TooLate, Expired, InFuture, BadID, FoldConflict}
 
-// RowError says which rows of an item were refused. They never will be
-// accepted, so there is no use in trying again.
+// RowError describes the refused rows of an item. They are refused permanently, so retrying is useless.
 type RowError struct {
 	Item   string
 	Reason Reason
@@ -39,8 +38,8 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("item %.100q: refused %d rows: %s", e.Item, e.Rows, e.Detail)
 }
 
-// RowErrors parts the error of a Write into the rows that were refused and the
-// failure of the write itself, which is nil if the rest was written.
+// RowErrors splits the error of a Write into the refused rows and the failure of the write itself. failure
+// is nil if all other rows were written.
 func RowErrors(err error) (refused []*RowError, failure error) {
 	if whole, ok := err.(*Error); ok { //nolint:errorlint // what it wraps must not come apart
 		return nil, whole
@@ -56,13 +55,12 @@ func RowErrors(err error) (refused []*RowError, failure error) {
 	return refused, failure
 }
 
-// maxRowErrors bounds what one Write reports one by one. Result.Refused counts
-// all of them.
+// maxRowErrors is the maximum number of RowErrors of one Write. Result.Refused counts all refused rows.
 const maxRowErrors = 64
 
 const maxIDBytes = 256
 
-// checkID tells what is wrong with an item's id, "" if nothing.
+// checkID returns a description of the problem with an item's id, or "" if the id is valid.
 func checkID(id string) string {
 	switch {
 	case id == "":
@@ -77,7 +75,7 @@ func checkID(id string) string {
 	return ""
 }
 
-// refusals collects what a Write refuses.
+// refusals collects the refused rows of a Write.
 type refusals struct {
 	byReason map[Reason]int
 	errs     []error
@@ -93,11 +91,11 @@ func (r *refusals) addRefusal(item string, reason Reason, rows int, detail strin
 	}
 }
 
-// window is the span of starts that are accepted.
+// window is the range of accepted starts.
 type window struct {
 	from, to     int64
 	late, future time.Duration
-	floor        string // the first date that is not dropped
+	floor        string // first date that is not dropped
 	floorNS      int64
 }
 
@@ -109,8 +107,8 @@ func (in *Intake) window() window {
 	}
 }
 
-// accept adds the rows of an item that may be stored to a batch, and says in each which
-// item it is of, which is what adoption goes by.
+// accept adds the rows of an item that can be stored to a batch. It sets the item id in each row, which the
+// recovery of orphaned files needs.
 func (r *refusals) accept(b *Batch, item *methodspan.Item, w window) {
 	rows, first, last := b.Rows, b.first, b.last
 	var late, expired, future int

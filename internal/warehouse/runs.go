@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// span is a run of numbers, both ends included.
+// span is a run of numbers from from to to, inclusive.
 type span struct{ from, to uint64 }
 
-// addRun adds a run to sorted runs that neither overlap nor touch.
+// addRun adds a run to sorted runs that neither overlap nor touch each other.
 func addRun(runs []span, r span) []span {
-	if n := len(runs); n > 0 && runs[n-1].to+1 == r.from { // by far the usual case
+	if n := len(runs); n > 0 && runs[n-1].to+1 == r.from { // by far the most common case
 		runs[n-1].to = r.to
 		return runs
 	}
@@ -30,8 +30,7 @@ func addRun(runs []span, r span) []span {
 	return slices.Replace(runs, lo, hi, r)
 }
 
-// addRuns adds runs, at least one, that are in the same order. However they lie among the
-// others, it goes through these once.
+// addRuns adds sorted runs to sorted runs, in one pass over both. more must not be empty.
 func addRuns(runs, more []span) []span {
 	at, _ := slices.BinarySearchFunc(runs, more[0].from, func(x span, from uint64) int {
 		if x.from < from {
@@ -54,7 +53,7 @@ func addRuns(runs, more []span) []span {
 	return runs
 }
 
-// appendRun adds a run that begins behind the last one's beginning.
+// appendRun adds a run that begins after the beginning of the last one.
 func appendRun(runs []span, r span) []span {
 	if n := len(runs); n > 0 && r.from <= runs[n-1].to+1 {
 		runs[n-1].to = max(runs[n-1].to, r.to)
@@ -63,7 +62,7 @@ func appendRun(runs []span, r span) []span {
 	return append(runs, r)
 }
 
-// parseRuns reads runs as pack writes them: in order, none of them twice.
+// parseRuns parses runs as Pack writes them: sorted and without duplicates.
 func parseRuns(text string) ([]span, error) {
 	var runs []span
 	for run := range strings.SplitSeq(text, ",") {

@@ -2,6 +2,6 @@
 
 package warehouse
 
-// FreeBytes is the space that the file system of a directory has left for this
-// user. False if it does not say.
+// FreeBytes returns the free space of the directory's file system for this user. It returns false if the
+// free space is unknown.
 func FreeBytes(string) (int64, bool) { return 0, false }

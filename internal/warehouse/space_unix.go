@@ -4,8 +4,8 @@ package warehouse
 
 import "syscall"
 
-// FreeBytes is the space that the file system of a directory has left for this
-// user. False if it does not say.
+// FreeBytes returns the free space of the directory's file system for this user. It returns false if the
+// free space is unknown.
 func FreeBytes(dir string) (int64, bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

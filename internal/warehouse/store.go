@@ -6,35 +6,35 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Store is where rows are written: a directory, a bucket or a table of BigQuery.
+// Store stores rows in a directory, a bucket or a BigQuery table.
 type Store interface {
-	// Write commits all items or none, and skips those that are committed already. It fails with
-	// ErrUnknown if the outcome is not known.
+	// Write commits all items or none, and skips items that are committed already. It returns ErrUnknown if
+	// the outcome is unknown.
 	Write(ctx context.Context, items []methodspan.Item) (Result, error)
-	// Committed reports whether an item is committed and still remembered. It does not wait for
-	// a write that is under way.
+	// Committed reports whether an item is committed and still remembered. It does not wait for a write in
+	// progress.
 	Committed(id string) bool
-	// Remembered tells how many runs of ids are kept to recognise repeats, and how many were
-	// forgotten because there were too many of them.
+	// Remembered returns the number of runs of ids that are remembered to recognise repeats, and the number
+	// of runs that were forgotten early because there were too many.
 	Remembered() (runs int, dropped int64)
 	Close() error
 }
 
-// Result says what one Write did.
+// Result is the outcome of one Write.
 type Result struct {
-	Generation int64 // after the write
-	Items      int   // committed by it
+	Generation int64 // generation after the write
+	Items      int   // items committed by the write
 	Rows       int
 	Files      int
 	Bytes      int64
-	// DuplicateItems were committed before and skipped, with DuplicateRows.
-	// Duplicates are their places in what Write was given.
+	// DuplicateItems were committed before and skipped, with DuplicateRows. Duplicates holds their indexes
+	// in the items passed to Write.
 	DuplicateItems int
 	DuplicateRows  int
 	Duplicates     []int
-	// Refused counts rows that were not stored and never will be.
+	// Refused counts permanently refused rows by reason.
 	Refused map[Reason]int
-	// RefusedOf are those of them, by their item, that a service refused (BigQuery). A
-	// Write that fails tells of them too if the rest is stored, and no later one does.
+	// RefusedOf counts, by item, the rows refused by a service (BigQuery). They are part of Refused. A Write
+	// that fails also reports them if its other rows are stored; no later Write reports them again.
 	RefusedOf map[string]int
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// DropDamaged takes out the files that are not what was committed, and loses their rows: what of
-// a date is left can be read again. Rollups are made again when they are due.
+// DropDamaged removes files that differ from the committed ones. Their rows are lost; the other rows of the
+// date can be read again. Removed rollups are made again when they are due.
 func (j *Job) DropDamaged(ctx context.Context) (*Result, error) {
 	return j.withDates(ctx, func(r *runner, d *table.Date) error { return r.dropDamaged(ctx, d) })
 }
@@ -35,7 +35,7 @@ func (r *runner) dropDamaged(ctx context.Context, d *table.Date) error {
 			}
 		}
 		r.done(newStep(Damaged, d.Date, damaged))
-		return nil // with sums that are of one of them
+		return nil // Replace also removed a rollup of one of the files
 	}
 	if d.Sums == nil || d.Sums.Rows == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (r *runner) dropDamaged(ctx context.Context, d *table.Date) error {
 	return err
 }
 
-// damaged reports whether a file is gone, or not what was committed, here or in the bucket.
+// damaged reports whether a file is missing or differs from the committed one, on disk or in the bucket.
 func (r *runner) damaged(ctx context.Context, f parquet.File) (bool, error) {
 	_, err := r.fetched(ctx, f, func(f parquet.File) (bool, error) { return false, f.Verify(ctx) })
 	if errors.Is(err, warehouse.ErrCorrupt) {

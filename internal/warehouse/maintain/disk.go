@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// sheds lists the oldest dates that must go so that the warehouse gets below its
-// limits. The date under way and the one before it stay, whatever the disk says.
+// sheds returns the oldest dates that must be dropped to get the warehouse below its limits. It never
+// returns the open day or the day before it, even if the limits are still exceeded.
 func (p *Policy) sheds(dates []table.Date, now time.Time, counting, doomed, free int64, freeKnown bool) []table.Date {
 	if !p.DropOldest {
 		return nil
@@ -24,20 +24,21 @@ func (p *Policy) sheds(dates []table.Date, now time.Time, counting, doomed, free
 	return out
 }
 
-// over tells by how much the warehouse is beyond its limits.
+// over returns the number of bytes by which the warehouse exceeds its limits.
 func (p *Policy) over(counting, doomed, free int64, freeKnown bool) (n int64) {
 	if p.MaxBytes > 0 {
 		n = counting - p.MaxBytes
 	}
 	if p.MinFree > 0 && freeKnown {
-		// What was taken out before is free as soon as its grace is over.
+		// Files removed before are deleted as soon as their grace period is over.
 		n = max(n, p.MinFree-free-doomed)
 	}
 	return n
 }
 
-// roomForSums reports whether sums may be kept in addition to so many bytes of files, which are fewer.
-// They are the first to go at a limit, so they stay away from it: or they would come and go.
+// roomForSums reports whether there is enough room below the limits for a pre-aggregated rollup of files
+// of the given size; the rollup is smaller. Rollups are the first files to be dropped at a limit. They
+// therefore need a margin, or they would be made and dropped again and again.
 func (p *Policy) roomForSums(bytes, counting, doomed, free int64, freeKnown bool) bool {
 	return (p.MaxBytes == 0 || counting+doomed+bytes <= p.MaxBytes/8*7) &&
 		(!freeKnown || free-bytes >= max(2*p.MinFree, bytes))

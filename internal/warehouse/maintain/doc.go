@@ -1,14 +1,12 @@
-// Package maintain keeps a warehouse in shape for years: it merges small files, rolls
-// old dates up into sums, leaves ids out of old rows, drops what is older than the
-// policy says or than the disk has room for, and takes a service's rows out or
-// gives them another name. Next to large dates it keeps sums of their rows, which
-// answer questions about whole dates sooner.
+// Package maintain does the maintenance of a warehouse: it merges small files, rolls up old dates, removes
+// ids from old rows, and drops dates that exceed the policy's age or disk limits. It can also delete a
+// service's rows or rename the service. For large dates it keeps pre-aggregated rollups in addition to the
+// rows, which make queries over whole dates faster.
 //
-// Its invariant: every step is one commit (table.Maintainer), so that a reader
-// sees rows or their sums, never both and never neither; whatever interrupts it,
-// the next run begins with what counts. No step changes a total: calls come out
-// exactly, estimates to rounding.
+// Invariant: every step is one commit (table.Maintainer). A reader sees either rows or their rollup, never
+// both and never neither. After an interruption the next run continues from the last commit. No step
+// changes a total: calls stay exact, estimates are equal up to rounding.
 //
-// It decides by the dates of rows, never by those of files, and keeps no state of
-// its own next to the warehouse.
+// Decisions depend on the dates of rows, never on those of files. The package keeps no state of its own
+// outside the warehouse.
 package maintain

@@ -16,7 +16,7 @@ type Impossible struct {
 	Rows int64 `json:"rows"`
 }
 
-// Of names a service and a file.
+// Of identifies a service and a file.
 type Of struct {
 	File        string `json:"file"`
 	Namespace   string `json:"service_namespace"`

@@ -9,21 +9,20 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// resident is how many rows of a file are in memory while it is read.
+// resident returns the number of rows of a file that are in memory while it is read.
 func resident(f parquet.File) int64 { return min(f.Rows, rowGroupRows) }
 
-// room is what may be in memory for each of Job.RowsInMemory rows: rows, and bytes of
-// row groups before compression, which bound rows that are large, as those with
-// histograms are.
+// room is the memory available for each of Job.RowsInMemory rows: a number of rows, and bytes of row groups
+// before compression. The bytes limit large rows, such as rows with histograms.
 type room struct {
 	rows, bytes int64
-	enough      int64 // rows of a file that need not get larger, 0 for none
+	enough      int64 // number of rows from which a file is large enough, 0 for no limit
 }
 
-// Files are merged all day long, and of what they hold a column is in memory at a time.
-// As many small ones are merged at once as make a large one, or rows would be written
-// again for every doubling of their file. A date is added up once, row by row; whatever
-// does not fit then has to be merged first, again and again.
+// Files are merged all day long, one column in memory at a time. As many small files are merged at once as
+// make a large one, because otherwise rows would be written again each time their file doubles in size. A
+// date is rolled up once, row by row. Files that do not fit in memory then must be merged first, in
+// several passes.
 var (
 	merging   = room{4, 256, smallRows}
 	stripping = room{1, 256, 0}
@@ -31,7 +30,7 @@ var (
 	wholeRows = room{2, 256, 0}
 )
 
-// fits reports whether files can be read side by side.
+// fits reports whether files can be read concurrently.
 func (r *runner) fits(files []parquet.File, in room) bool {
 	var rows, bytes int64
 	for _, f := range files {
@@ -42,7 +41,7 @@ func (r *runner) fits(files []parquet.File, in room) bool {
 	return len(files) <= maxOpenFiles && rows <= in.rows*n && bytes <= in.bytes*n
 }
 
-// full reports whether files make one that is large enough.
+// full reports whether files together make a file that is large enough.
 func (in room) full(files []parquet.File) bool { return in.enough > 0 && rowsOf(files) >= in.enough }
 
 // fetchable reports whether files can be fetched at once.
@@ -50,9 +49,8 @@ func (r *runner) fetchable(files []parquet.File) bool {
 	return r.FetchBytes == 0 || sizeOf(files) <= r.FetchBytes
 }
 
-// batch picks the smallest files, as many as can be fetched and read side by side: two are
-// read side by side however many rows they have. It is one file if no other can be fetched
-// with it.
+// batch selects the smallest files, as many as can be fetched and read concurrently. Two files can always
+// be read concurrently, however many rows they have. It returns one file if no other can be fetched with it.
 func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
@@ -63,8 +61,8 @@ func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 	return sorted[:n]
 }
 
-// asFewAsNeeded are the smallest of those that are to be merged, so many that all files can
-// be read side by side afterwards.
+// asFewAsNeeded returns the smallest files of some, only as many as must be merged so that all files can be
+// read concurrently afterwards.
 func (r *runner) asFewAsNeeded(files, some []parquet.File) []parquet.File {
 	others := filter(files, func(f parquet.File) bool { return !slices.Contains(some, f) })
 	for n := 2; n < len(some); n++ {
@@ -79,10 +77,10 @@ func (r *runner) asFewAsNeeded(files, some []parquet.File) []parquet.File {
 	return some
 }
 
-// ids are the columns that lead from a row to one request.
+// ids are the columns that identify a single request.
 var ids = []string{"trace_id", "span_id", "parent_span_id", "request_id"}
 
-// output describes a file of the rows of files of one level.
+// output describes a merged file of files of one level.
 func output(files []parquet.File, noIDs bool) table.Output {
 	out := table.Output{Kind: table.KindMerge, Level: files[0].Level, NoIDs: noIDs}
 	if out.Level != methodspan.LevelRaw {
@@ -105,7 +103,7 @@ func sizeOf(files []parquet.File) (n int64) {
 	return n
 }
 
-// bytesOf is what a date takes on the disk.
+// bytesOf returns the size of a date on disk.
 func bytesOf(d *table.Date) int64 {
 	if d.Sums != nil {
 		return sizeOf(d.Files) + d.Sums.Bytes

@@ -7,20 +7,19 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// passthroughRows are rows that stay as they are where others become sums. They wait for the end of
-// the minute or hour under way, since what is written out early makes sums of few rows.
+// passthroughRows holds rows that are kept unchanged by a rollup. They wait for the end of the current
+// minute or hour, because writing early would split the rollup into rows of few calls.
 type passthroughRows struct {
 	rows    []methodspan.Row // by start
-	written int              // of rows
-	bytes   int              // of rows
-	total   int64            // of all minutes and hours
+	written int              // number of rows written
+	bytes   int              // size of rows
+	total   int64            // number of rows in all minutes and hours
 }
 
-// maxKeptBytes bounds the rows that wait: with more of them sums are written early.
+// maxKeptBytes limits the size of the waiting rows. Beyond it rollup rows are written early.
 const maxKeptBytes = 16 << 20
 
-// addRow takes a row but for what leads to one request, and reports whether there is room for
-// another.
+// addRow clears the request ids of row, adds a copy of it, and reports whether there is room for another row.
 func (k *passthroughRows) addRow(row *methodspan.Row) bool {
 	row.TraceID, row.SpanID, row.ParentSpanID, row.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
 	k.rows = append(k.rows, *row)
@@ -30,7 +29,7 @@ func (k *passthroughRows) addRow(row *methodspan.Row) bool {
 	return k.bytes < maxKeptBytes
 }
 
-// write writes those that started at a time or before.
+// write writes the rows that started at or before start.
 func (k *passthroughRows) write(start int64, add func(*methodspan.Row) error) error {
 	for ; k.written < len(k.rows) && k.rows[k.written].StartNS <= start; k.written++ {
 		if err := add(&k.rows[k.written]); err != nil {
@@ -40,12 +39,12 @@ func (k *passthroughRows) write(start int64, add func(*methodspan.Row) error) er
 	return nil
 }
 
-// writeAll writes those that are left.
+// writeAll writes the remaining rows.
 func (k *passthroughRows) writeAll(add func(*methodspan.Row) error) error {
 	if err := k.write(math.MaxInt64, add); err != nil {
 		return err
 	}
-	clear(k.rows) // let go of what they hold
+	clear(k.rows) // release the memory they refer to
 	k.rows, k.written, k.bytes = k.rows[:0], 0, 0
 	return nil
 }

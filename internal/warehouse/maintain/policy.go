@@ -6,27 +6,24 @@ import (
 	"time"
 )
 
-// Policy says what is to be done when. An age is counted from the end of a UTC
-// date; 0 switches its rule off.
+// Policy defines when each maintenance step is due. Ages are counted from the end of a UTC date; 0 disables
+// a rule.
 type Policy struct {
-	// MaxFiles is how many files of raw rows a date may have before its small ones
-	// are merged.
+	// MaxFiles is the maximum number of raw files of a date before its small ones are merged.
 	MaxFiles int
-	// MinuteAfter and HourAfter are the ages at which rows are added up by minute
-	// and by hour.
+	// MinuteAfter and HourAfter are the ages at which rows are rolled up by minute and by hour.
 	MinuteAfter time.Duration
 	HourAfter   time.Duration
-	// KeepRaw, KeepIDs and KeepRollups are the ages beyond which dates with raw
-	// rows are dropped, ids are left out of raw rows, and rolled dates are dropped.
+	// KeepRaw, KeepIDs and KeepRollups are the ages after which dates with raw rows are dropped, ids are
+	// removed from raw rows, and rolled-up dates are dropped.
 	KeepRaw     time.Duration
 	KeepIDs     time.Duration
 	KeepRollups time.Duration
-	// SumRows is how many rows a date that is over must have in no sums before sums by hour
-	// are kept next to it: fewer are read as fast. 0 keeps none.
+	// SumRows is the minimum number of rows of a closed day that are in no rollup before an hourly
+	// pre-aggregated rollup is added: fewer rows are read as fast without one. 0 disables these rollups.
 	SumRows int64
-	// MaxBytes is how large the warehouse may get and MinFree how little space the
-	// file system may have left. Beyond either the oldest dates are dropped, if
-	// DropOldest allows it.
+	// MaxBytes is the maximum size of the warehouse and MinFree the minimum free space of the file system,
+	// in bytes. Beyond either limit the oldest dates are dropped if DropOldest is set.
 	MaxBytes   int64
 	MinFree    int64
 	DropOldest bool
@@ -45,17 +42,16 @@ const (
 
 const (
 	day = 24 * time.Hour
-	// quiet is how long nothing must have been written to a date before it is
-	// rolled up, so that late rows are added in few goes.
+	// quiet is the time without writes to a date before it is rolled up, so that late rows are rolled up in
+	// few passes.
 	quiet = time.Hour
-	// smallRows is what a file of raw rows has less than to be worth merging.
+	// smallRows is the number of rows below which a raw file is worth merging.
 	smallRows    = 8 * rowGroupRows
 	maxOpenFiles = 256
 	rowGroupRows = 122_880
 )
 
-// Validate reports all that contradicts itself. name spells a field as the user
-// knows it.
+// Validate returns all inconsistencies of the policy. name converts a field name to the user's spelling.
 func (p *Policy) Validate(name func(field string) string) error {
 	var errs []error
 	fault := func(ok bool, field, format string, args ...any) {

@@ -8,19 +8,18 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// DeleteService takes all rows of a service out. Rows of it that arrive later are
-// stored again.
+// DeleteService deletes all rows of a service. Rows that arrive later are stored.
 func (j *Job) DeleteService(ctx context.Context, service string) (*Result, error) {
 	return j.service(ctx, Delete, service, parquet.RunOptions{
 		Edit: func(_ int, r *methodspan.Row) bool { return r.Resource.Service != service },
 	})
 }
 
-// RelabelService gives all rows of a service another service's name.
+// RelabelService renames a service in all its rows.
 func (j *Job) RelabelService(ctx context.Context, from, to string) (*Result, error) {
 	renamed := map[*methodspan.Resource]*methodspan.Resource{}
 	return j.service(ctx, Relabel, from, parquet.RunOptions{
-		// Rows of the new name belong elsewhere in the order, so they are read apart.
+		// Renamed rows have another place in the sort order, so they are read separately.
 		Parts: 2,
 		Edit: func(part int, r *methodspan.Row) bool {
 			ours := r.Resource.Service == from
@@ -45,17 +44,17 @@ func (j *Job) RelabelService(ctx context.Context, from, to string) (*Result, err
 	})
 }
 
-// maxRenamed bounds the resources that are remembered to be shared by rows.
+// maxRenamed is the maximum number of resources that are cached to be shared by rows.
 const maxRenamed = 100_000
 
-// service rewrites the files that have rows of a service.
+// service rewrites the files that contain rows of a service.
 func (j *Job) service(ctx context.Context, action Action, service string, o parquet.RunOptions) (*Result, error) {
 	return j.withDates(ctx, func(r *runner, d *table.Date) error {
 		return r.rewrite(ctx, d, action, o, func(f parquet.File) (bool, error) { return r.hasService(ctx, f, service) })
 	})
 }
 
-// rewrite edits the files of a date that have what is to be edited.
+// rewrite edits the files of a date for which has returns true.
 func (r *runner) rewrite(ctx context.Context, d *table.Date, action Action, o parquet.RunOptions, has func(parquet.File) (bool, error)) error {
 	var files []parquet.File
 	for _, f := range d.Files {
@@ -80,7 +79,7 @@ func (r *runner) rewrite(ctx context.Context, d *table.Date, action Action, o pa
 	return nil
 }
 
-// edit puts the rows of files that are left by the options into one file.
+// edit writes the rows of files that the options leave into one file.
 func edit(ctx context.Context, m *table.Maintainer, date string, files []parquet.File, o parquet.RunOptions) (parquet.File, error) {
 	return m.Replace(ctx, date, files, output(files, haveNoIDs(files)), func(add func(*methodspan.Row) error) error {
 		run, err := parquet.OpenRun(ctx, files, o)
@@ -100,9 +99,9 @@ func edit(ctx context.Context, m *table.Maintainer, date string, files []parquet
 	})
 }
 
-// nextFiles parts files into those that are rewritten next, of one level, what can be fetched
-// at once and half of what can be read side by side, since each may be read in two parts;
-// and the rest.
+// nextFiles splits files into those to rewrite next and the rest. The next files are of one level, can be
+// fetched at once, and are at most half of what can be read concurrently, because each can be read in two
+// parts.
 func (r *runner) nextFiles(files []parquet.File) (next, rest []parquet.File) {
 	for _, f := range files {
 		with := append(next[:len(next):len(next)], f)
@@ -115,10 +114,10 @@ func (r *runner) nextFiles(files []parquet.File) (next, rest []parquet.File) {
 	return next, rest
 }
 
-// maxOthers bounds the other services that a report names.
+// maxOthers is the maximum number of other services that a report names.
 const maxOthers = 10_000
 
-// hasService reports whether a file has rows of a service.
+// hasService reports whether a file contains rows of a service.
 func (r *runner) hasService(ctx context.Context, f parquet.File, service string) (bool, error) {
 	run, err := parquet.OpenRun(ctx, []parquet.File{f}, parquet.RunOptions{Columns: []string{"service"}})
 	if err != nil {
