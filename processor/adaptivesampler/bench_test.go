@@ -19,8 +19,8 @@ import (
 
 const spansPerBatch = 1000
 
-// benchmarkBatch is what our SDK sends: 1000 calls of 100 methods with the
-// attributes that every measurement has.
+// benchmarkBatch returns a batch as our SDK sends it: 1000 calls of 100 methods, with the attributes that every
+// measurement has.
 func benchmarkBatch(p float64, foreign bool) ptrace.Traces {
 	random := rand.New(rand.NewPCG(1, 1))
 	th := methodspan.ThresholdOf(p)
@@ -45,8 +45,7 @@ func benchmarkBatch(p float64, foreign bool) ptrace.Traces {
 	return b.Traces
 }
 
-// BenchmarkBatch gives ns and allocations per span. Batches are copied in
-// between, which is not measured.
+// BenchmarkBatch reports ns and allocations per span. The copying of batches is not measured.
 func BenchmarkBatch(b *testing.B) {
 	for _, c := range []struct {
 		name    string

@@ -37,8 +37,7 @@ func TestDefaults(t *testing.T) {
 	assert.NoError(t, confmap.Validate(config))
 }
 
-// The command tells everything at once: what is wrong with the configuration
-// and what is wrong with the file.
+// The validate command reports all errors at once: those of the configuration and those of the file.
 func TestValidateCommand(t *testing.T) {
 	faulty := methodsFile(t, "{\"version\": 1, \"methods\": [\n{\"match\": \"a*\", \"rate\": 7},\n{\"match\": \"b*\"},\n{\"match\": \"c*\", \"mode\": \"offf\"}]}")
 	const (
@@ -50,7 +49,7 @@ func TestValidateCommand(t *testing.T) {
 	for _, c := range []struct {
 		name, section string
 		printed       []string
-		errs          []string // lines
+		errs          []string // one per line
 	}{
 		{"nothing", `{}`, nil, nil},
 		{"warnings", `{methods_file: "` + faulty + `"}`, []string{
@@ -129,8 +128,7 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// Every configuration in the README is one that the processor takes, with the
-// files that the repository ships.
+// The processor accepts every configuration in the README, with the files in the repository.
 func TestReadmeConfigurations(t *testing.T) {
 	text := readme(t)
 	t.Chdir("../..")
@@ -159,7 +157,7 @@ func TestConfigStruct(t *testing.T) {
 	require.NoError(t, componenttest.CheckConfigStruct(NewFactory().CreateDefaultConfig()))
 }
 
-// What is written in YAML arrives where it is read.
+// Values in YAML arrive in the configuration.
 func TestUnmarshal(t *testing.T) {
 	c := createDefaultConfig().(*Config)
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{
@@ -178,7 +176,7 @@ func TestUnmarshal(t *testing.T) {
 	assert.Equal(t, []string{"mid", "inner"}, shadow.tiers)
 }
 
-// What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
+// bounds.yaml, the source of docs/reference/bounds.md, agrees with the code.
 func TestBoundsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)
@@ -208,7 +206,7 @@ func TestBoundsAreDocumented(t *testing.T) {
 	assert.Equal(t, maxTiers, maxReasons)
 }
 
-// Every option and every word of the metrics is explained.
+// The README explains every option and every attribute value of the metrics.
 func TestReadmeIsComplete(t *testing.T) {
 	text := readme(t)
 	config := confmap.New()

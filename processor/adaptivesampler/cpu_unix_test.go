@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processCPU is the CPU time of this process so far, by the kernel's accounting.
+// processCPU returns the CPU time of this process so far, as accounted by the kernel.
 func processCPU(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

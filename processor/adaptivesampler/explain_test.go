@@ -126,8 +126,8 @@ func plainOf(p float64) string {
 	return "ot=th:" + methodspan.ThresholdOf(p).TValue() + ";rv:ffffffffffffff"
 }
 
-// The sampler tells of itself by tier and reason, and names the file's defaults as the
-// rule only where there are any.
+// The sampler's own metrics are broken down by tier and reason. The defaults of the file are named as the rule only
+// if they are set.
 func TestTiersReasonsAndRules(t *testing.T) {
 	for file, rule := range map[string]string{
 		`{"version": 1, "tiers": {"t": {}}, "methods": [{"match": "tiered*", "tier": "t"}, {"match": "pinned*", "tier": "t", "rate": 0.5}]}`:                           "",

@@ -9,8 +9,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Whatever arrives: a probability only falls, what leaves agrees with itself,
-// and what is not a measurement passes.
+// For any input: a probability never rises, the output is consistent, and spans that are not measurements pass.
 func FuzzProcess(f *testing.F) {
 	f.Add("call", "shop/cart.(*Cart).Total", "", 0.5, "", "ot=th:8;rv:d0000000000000", uint64(1))
 	f.Add("call", "Cart.total", "assumed", 1.0, "", "", uint64(2))
@@ -53,7 +52,7 @@ func FuzzProcess(f *testing.F) {
 				require.True(t, !ot.HasRandomness || ot.Threshold.ShouldSample(ot.Randomness))
 			}
 		}
-		// A second stage of the same rates finds nothing left to do.
+		// A second stage with the same rates changes nothing.
 		again := start(t, &Config{MethodsFile: path, DefaultRate: 0.125}, seed)
 		require.Len(t, spansOf(again.send(r.sink.AllTraces()[0])), 1)
 	})

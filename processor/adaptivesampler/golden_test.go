@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write what comes out as what is expected")
 
-// TestGolden sends testdata/golden/*/in.yaml through a real processor that has
-// methods.json next to it, and compares what comes out with out.yaml.
+// TestGolden sends testdata/golden/*/in.yaml through a real processor that uses the methods.json of the same
+// folder, and compares the output with out.yaml.
 func TestGolden(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/golden/*")
 	require.NoError(t, err)

@@ -33,12 +33,11 @@ type rig struct {
 	sink      *consumertest.TracesSink
 	metrics   *componenttest.Telemetry
 	logs      *observer.ObservedLogs
-	refuse    error // what is behind says
+	refuse    error // error of the next consumer
 	stopped   bool
 }
 
-// start builds the processor. With a seed its random bits are the same in every
-// run.
+// start creates and starts the processor. With a seed its random bits are the same in every run.
 func start(t testing.TB, config *Config, seed uint64) *rig {
 	t.Helper()
 	return startWith(t, config, seed, strategyOf(complete(config)), componenttest.NewNopHost())
@@ -72,7 +71,7 @@ func build(t testing.TB, config *Config, seed uint64, strategy decide.Strategy) 
 	return r
 }
 
-// stop ends the processor; it may be called again.
+// stop shuts the processor down. It can be called again.
 func (r *rig) stop() {
 	require.NoError(r.t, r.processor.Shutdown(context.Background()))
 	if !r.stopped {
@@ -81,7 +80,7 @@ func (r *rig) stop() {
 	r.stopped = true
 }
 
-// complete gives a configuration the defaults of what a test leaves out.
+// complete fills the fields that a test leaves out with the defaults.
 func complete(c *Config) *Config {
 	plain := createDefaultConfig().(*Config)
 	if c.DefaultRate == 0 {
@@ -106,7 +105,7 @@ func seeded(seed uint64) func() uint64 {
 	}
 }
 
-// send returns what comes out, nothing if that is nothing.
+// send passes td through the processor and returns the output, empty if there is none.
 func (r *rig) send(td ptrace.Traces) ptrace.Traces {
 	r.t.Helper()
 	r.sink.Reset()
@@ -117,7 +116,7 @@ func (r *rig) send(td ptrace.Traces) ptrace.Traces {
 	return r.sink.AllTraces()[0]
 }
 
-// counters are the processor's own metrics as lines, sorted, zeros left out.
+// counters returns the processor's own metrics as sorted lines, without zeros.
 func (r *rig) counters() []string {
 	var lines []string
 	var collected metricdata.ResourceMetrics
@@ -173,7 +172,7 @@ func (b batch) call(function string, p float64, traceState string) ptrace.Span {
 	return span
 }
 
-// foreign adds a method span of another SDK, as the receiver passes it on.
+// foreign adds a method span of another SDK in the form in which the receiver passes it on.
 func (b batch) foreign(name string, p float64, basis, traceState string, id pcommon.TraceID) ptrace.Span {
 	span := b.call(name, p, traceState)
 	span.Attributes().Remove(methodspan.AttrFunction)
@@ -207,7 +206,7 @@ func number(t testing.TB, span ptrace.Span, name string) float64 {
 	return x
 }
 
-// text is an attribute as text, "" if there is none.
+// text returns an attribute as text, or "" if it is missing.
 func text(span ptrace.Span, name string) string {
 	if v, ok := span.Attributes().Get(name); ok {
 		return v.AsString()

@@ -31,10 +31,10 @@ func counts(b batch, function string, calls int64) {
 	span.Attributes().PutInt(methodspan.AttrCalls, calls)
 }
 
-// What the strategy sees is what arrived, however much of it is thinned.
+// The strategy sees everything that arrived, also the spans that were thinned.
 func TestLearningIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{unknown: 1e-6} // next to nothing passes
+		s := &scripted{unknown: 1e-6} // nearly all spans are dropped
 		config := adaptive()
 		config.Rates = nil
 		r := startWith(t, config, 1, s, componenttest.NewNopHost())
@@ -70,7 +70,7 @@ func TestLearningIsExact(t *testing.T) {
 				}
 				want.Arrived = p
 			}
-			counts(b, "shop/cart.Cart.Total", 1000) // another spelling of it
+			counts(b, "shop/cart.Cart.Total", 1000) // another spelling of the method
 			want.Calls += 1000
 			r.send(b.Traces)
 		}
@@ -112,8 +112,8 @@ func TestLearningIsExact(t *testing.T) {
 	})
 }
 
-// The calls of other SDKs are estimated by the probability their spans arrived
-// with, which a sampler on the way may have lowered.
+// Calls of other SDKs are estimated from the probability with which their spans arrived. A sampler on the way can
+// have lowered it.
 func TestLearningOfOtherSDKs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
@@ -132,7 +132,7 @@ func TestLearningOfOtherSDKs(t *testing.T) {
 	})
 }
 
-// Impossible numbers leave no trace, from any sender.
+// Impossible numbers of any sender are ignored.
 func TestLearningFromNonsense(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
@@ -172,7 +172,7 @@ func TestLearningFromNonsense(t *testing.T) {
 	})
 }
 
-// A batch that is refused behind the sampler comes again and is learned once.
+// A batch that the next consumer refuses is sent again and learned once.
 func TestResendsAreLearnedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
@@ -202,7 +202,7 @@ func TestResendsAreLearnedOnce(t *testing.T) {
 	})
 }
 
-// The batches that are remembered are bounded.
+// The number of remembered batches is bounded.
 func TestRememberedResendsAreBounded(t *testing.T) {
 	var r resends
 	for i := range int64(maxFailed + 10) {
@@ -213,7 +213,7 @@ func TestRememberedResendsAreBounded(t *testing.T) {
 	assert.True(t, r.failed[batchID{seq: 10}])
 }
 
-// The scorecard gets how many calls are long enough, and what callees took.
+// The scorecard receives the number of calls above the threshold and the time of callees.
 func TestLearningForTheScorecard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
@@ -243,8 +243,8 @@ func TestLearningForTheScorecard(t *testing.T) {
 	})
 }
 
-// A method whose calls arrive added up is judged like one whose calls arrive one by
-// one: by each of them, not by their mean.
+// A method whose calls arrive aggregated is scored like one whose calls arrive singly: by each call, not by their
+// mean.
 func TestSumsAreScoredByTheirCalls(t *testing.T) {
 	for _, meter := range []string{decide.MeterWall, decide.MeterCPU} {
 		synctest.Test(t, func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestSumsAreScoredByTheirCalls(t *testing.T) {
 			config.Scorecard.Enabled, config.Scorecard.Meter = true, meter
 			r := startWith(t, config, 1, s, componenttest.NewNopHost())
 			b := newBatch("shop")
-			each := []int64{1000, 6000, 15_000, 1000, 6000, 15_000} // a third is heavy, their mean is not
+			each := []int64{1000, 6000, 15_000, 1000, 6000, 15_000} // a third is above the threshold, the mean is not
 			var sum int64
 			var squares float64
 			for _, x := range each {

@@ -17,8 +17,8 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// crowd is processes of a service whose methods differ in how often they are called by
-// five orders of magnitude. They sample at p and never follow a rate.
+// crowd simulates the processes of a service. The call rates of its methods span five orders of magnitude. The
+// processes sample at p and ignore served rates.
 type crowd struct {
 	service string
 	p       float64
@@ -26,9 +26,9 @@ type crowd struct {
 	emitted float64
 }
 
-func hotness(i int) float64 { return 0.5 * math.Pow(400_000, float64(i)/59) } // calls a second
+func hotness(i int) float64 { return 0.5 * math.Pow(400_000, float64(i)/59) } // calls per second
 
-// send sends what d of time brings, times a factor, and adds up what is kept.
+// send sends the measurements of a time d, times a factor, and calls keep for each kept record.
 func (c *crowd) send(r *rig, d time.Duration, times float64, keep func(method int, p float64)) {
 	b := newBatch("")
 	b.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceService, c.service)
@@ -50,8 +50,8 @@ func (c *crowd) send(r *rig, d time.Duration, times float64, keep func(method in
 	}
 }
 
-// Intervals end half way between the clock's full ones, whenever a collector starts and
-// however late or early a step comes; the first is half of one at least.
+// Intervals end half way between full minutes of the clock, independent of the start of the collector and of late
+// or early steps. The first is at least half an interval long.
 func TestIntervalsGoByTheClock(t *testing.T) {
 	full := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for begins, ends := range map[time.Duration]time.Duration{0: 30, 1: 90, 29: 90, 30: 90, 31: 90, 59: 90, 60: 90} {
@@ -75,8 +75,8 @@ func TestIntervalsGoByTheClock(t *testing.T) {
 	})
 }
 
-// From the first second on no interval has more than its limit, whatever comes, and
-// what is kept stands for all that was called.
+// From the first second on, no interval keeps more than its limit under any load. The kept records represent all
+// calls.
 func TestTheLimitHoldsInEveryInterval(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -93,7 +93,7 @@ func TestTheLimitHoldsInEveryInterval(t *testing.T) {
 			for second := range 60 {
 				load := times
 				if interval == 2 && second < 30 {
-					load = 1 // the load rises in the middle of an interval
+					load = 1 // the load rises within an interval
 				}
 				c.send(r, time.Second, load, func(_ int, p float64) {
 					kept++
@@ -114,8 +114,8 @@ func TestTheLimitHoldsInEveryInterval(t *testing.T) {
 	})
 }
 
-// A method that a known version calls for the first time is kept as it arrives, as the
-// first methods of a version are: it is not thinned to the rate that is served for it.
+// The first calls of a new method of a known version are kept at the rate they arrive with, as for the first
+// methods of a version. They are not thinned to the served rate.
 func TestAMethodOfAKnownVersionBeginsAtWhatArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := adaptive()
@@ -138,7 +138,7 @@ func TestAMethodOfAKnownVersionBeginsAtWhatArrives(t *testing.T) {
 	})
 }
 
-// A service that appears at a running collector, and all of them together.
+// The limits hold for a service that appears at a running collector, and for all services together.
 func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
@@ -162,8 +162,8 @@ func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
 	})
 }
 
-// Counts, sums and slow calls always pass, and so does what the method file says
-// without bounds; a `min` is kept.
+// Counts, aggregates and tail samples always pass, as do methods with a fixed rate in the method file. A `min` of
+// the file is respected.
 func TestWhatIsNotLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := adaptive()
@@ -203,7 +203,7 @@ func TestWhatIsNotLimited(t *testing.T) {
 	})
 }
 
-// Batches of many receivers at the same time share one limit.
+// Concurrent batches of many receivers share one limit.
 func TestManyBatchesShareTheLimit(t *testing.T) {
 	config := adaptive()
 	config.Rates = nil

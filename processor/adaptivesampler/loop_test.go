@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// of is a request of one version of the shop.
+// of returns a request of one version of the shop.
 func of(version string) batch {
 	b := newBatch("http")
 	b.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceVersion, version)
@@ -47,7 +47,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// A budget that is too small is said once an hour as long as it is.
+// The warning about a budget that is too small is logged once an hour while the condition lasts.
 func TestABudgetThatIsTooSmallIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
@@ -68,14 +68,13 @@ func TestABudgetThatIsTooSmallIsSaid(t *testing.T) {
 	})
 }
 
-// What is decided holds here and is served, at once if it is less; what differs by
-// noise only wakes nobody.
+// A decision takes effect here and is served, a lower rate at once. A change within the noise wakes no SDK.
 func TestTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &scripted{unknown: 0.5, class: "inner"}, &desk{}
 		r := startWith(t, adaptive(), 1, s, host{deskID: d})
 		assert.Equal(t, "processors::adaptive_sampler", d.owner)
-		send := func(p float64) float64 { // what is in force for a span that arrives with p
+		send := func(p float64) float64 { // returns the rate in force for a span that arrives with p
 			b := of("1")
 			b.call("shop/cart.(*Cart).Total", p, "ot=th:"+methodspan.ThresholdOf(p).TValue()+";rv:ffffffffffffff")
 			return number(t, spansOf(r.send(b.Traces))[0], methodspan.AttrP)
@@ -125,13 +124,13 @@ func TestTheLoop(t *testing.T) {
 
 		counters := r.counters()
 		assert.Contains(t, counters, "steps: 6")
-		assert.Contains(t, counters, "served_changes: 7") // of the version and of the service without one, and the default
+		assert.Contains(t, counters, "served_changes: 7") // tables of the version, of the service without a version, and the default
 		r.stop()
 		assert.Nil(t, d.source, "withdrawn")
 	})
 }
 
-// The file's word counts before the strategy's, also while it runs.
+// The method file overrides the strategy, also when it changes at run time.
 func TestTheFileBoundsTheStrategy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := adaptive()
@@ -178,7 +177,7 @@ func TestTheFileBoundsTheStrategy(t *testing.T) {
 	})
 }
 
-// Who gets which table.
+// Each target receives its own table.
 func TestWhoIsServedWhat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &scripted{unknown: 0.5}, &desk{}
@@ -192,7 +191,7 @@ func TestWhoIsServedWhat(t *testing.T) {
 			b.foreign("only in "+version, 1, methodspan.BasisAssumed, "", pcommon.TraceID{})
 			r.send(b.Traces)
 			turn(t)
-			s.say("f", 0.2) // both, but the tables of version 1 keep
+			s.say("f", 0.2) // for both versions from the next step on
 		}
 		get := func(target rates.Target) *rates.Table {
 			table, _ := d.source.Rates(target)
@@ -214,7 +213,7 @@ func TestWhoIsServedWhat(t *testing.T) {
 	})
 }
 
-// Without a strategy the method file is served to SDKs that have none.
+// Without a strategy the method file is served to SDKs that have no file.
 func TestTheFileIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := &Config{Rates: &deskID, DefaultRate: 0.75, MethodsFile: methodsFile(t, `{"version": 1, "tiers": {"inner": {"rate": 0.25}}, "methods": [
@@ -244,7 +243,7 @@ func TestTheFileIsServed(t *testing.T) {
 	})
 }
 
-// Nothing is served that nobody said: SDKs have configurations of their own.
+// Without a configured rate no rate is served: SDKs have their own configuration.
 func TestNothingSaidNothingServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{}
@@ -279,7 +278,7 @@ func TestTheExtensionThatIsNotThere(t *testing.T) {
 	}
 }
 
-// A step between two batches, and in the middle of many, mixes nothing up.
+// Steps between and during batches lose and mix up nothing.
 func TestStepsBesideBatches(t *testing.T) {
 	config := adaptive()
 	config.Rates, config.Interval = nil, time.Second
@@ -310,7 +309,7 @@ func TestStepsBesideBatches(t *testing.T) {
 		}
 	}
 	l.step(time.Now().Add(time.Hour))
-	r.stop() // its own steps, too
+	r.stop() // takes a last step
 	var seen float64
 	for _, step := range s.steps {
 		for _, m := range step {

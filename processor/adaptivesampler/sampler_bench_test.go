@@ -23,18 +23,18 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// budgetConfig has room for everything that a benchmark sends.
+// budgetConfig returns a configuration with room for everything that a benchmark sends.
 func budgetConfig() *Config {
 	c := createDefaultConfig().(*Config)
 	c.Strategy = decide.StrategyBudget
-	c.Interval = 24 * time.Hour // steps are taken by hand
+	c.Interval = 24 * time.Hour // the benchmark triggers steps itself
 	c.Budget.RecordsPerSecond = 1e9
 	return c
 }
 
-// BenchmarkBudgetBesidePeer gives the CPU time of this processor with the strategy
-// budget and of the stock probabilistic sampler, in turn in one run, for batches as
-// a receiver decodes them. `make bench WHAT=sampler` reads it.
+// BenchmarkBudgetBesidePeer compares the CPU time of this processor, with the strategy budget, to that of the stock
+// probabilistic sampler. Both run alternately in one process, on batches as decoded by a receiver. `make bench
+// WHAT=sampler` parses the output.
 func BenchmarkBudgetBesidePeer(b *testing.B) {
 	for _, c := range []struct {
 		name       string
@@ -76,7 +76,7 @@ func BenchmarkBudgetBesidePeer(b *testing.B) {
 
 const batchesPerTurn = 50
 
-// cpuOf decodes batches and measures the process's CPU time while they are consumed.
+// cpuOf decodes batches and measures the CPU time of the process while they are consumed.
 func cpuOf(b *testing.B, p processor.Traces, wire []byte) time.Duration {
 	batches := make([]ptrace.Traces, batchesPerTurn)
 	for i := range batches {
@@ -98,9 +98,8 @@ func quiet(f processor.Factory) processor.Settings {
 	return set
 }
 
-// BenchmarkMemory offers 100,000 methods of each of 100 services, ten million, to
-// the default bound, and a million to half of that, and gives what is taken then,
-// and for each method that has a place.
+// BenchmarkMemory sends 100,000 methods of each of 100 services with a bound of 50,000 methods, and 10,000 of each with
+// a bound of 500,000. It reports the memory used in total and per method with a place.
 func BenchmarkMemory(b *testing.B) {
 	for bound, methods := range map[int]int{50_000: 100_000, 500_000: 10_000} {
 		b.Run(strconv.Itoa(bound), func(b *testing.B) {
@@ -134,7 +133,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// offer sends a measurement of each method of each service.
+// offer sends one measurement for each method of each service.
 func offer(b *testing.B, s *sampler, services, methods int) {
 	const size = 1000
 	for service := range services {

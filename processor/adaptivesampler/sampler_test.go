@@ -31,8 +31,8 @@ const twoTiers = `{"version": 1,
     {"class": "http", "method": "GET /cart", "rate": 0.5}
   ]}`
 
-// How a measurement's probability and trace state go in and come out. rv and
-// trace ids are given, so nothing is left to chance but where it says so.
+// The table lists probabilities and trace states before and after the sampler. rv and trace ids are fixed, so the
+// results are deterministic except where noted.
 func TestDecisions(t *testing.T) {
 	high := pcommon.TraceID{15: 1, 9: 0xff}
 	low := pcommon.TraceID{15: 1}
@@ -97,7 +97,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// A stamp of a sampler before this one does not outlive its rate.
+// Attributes of an earlier sampler are updated when the rate changes.
 func TestEarlierStampsFollow(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "methods": [{"class": "c", "method": "m", "rate": 0.25}]}`), DefaultRate: 1}, 1)
 	b := newBatch("scope")
@@ -113,8 +113,7 @@ func TestEarlierStampsFollow(t *testing.T) {
 	}
 }
 
-// What is not a measurement passes whatever the rate; what is off is dropped
-// but for its counts.
+// Spans that are not measurements pass at any rate. Methods that are off are dropped except for their counts.
 func TestWhatIsNeverThinned(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "defaults": {"rate": 1e-9}, "tiers": {"t": {}},
 		"methods": [{"class": "c", "method": "off", "mode": "off", "tier": "t"}]}`), DefaultRate: 1}, 1)
@@ -134,7 +133,7 @@ func TestWhatIsNeverThinned(t *testing.T) {
 	ordinary := b.spans.AppendEmpty()
 	ordinary.SetName("GET /")
 	ordinary.Attributes().PutStr(methodspan.AttrFunction, "c.off")
-	b.call("c.on", 0, "") // no probability at all
+	b.call("c.on", 0, "") // without a probability
 	b.call("c.on", 1, "ot=th:0;rv:00000000000000")
 
 	out := spansOf(r.send(b.Traces))
@@ -191,7 +190,7 @@ func TestReasonsAndTiers(t *testing.T) {
 	}
 }
 
-// A foreign span's method is found by any of the names that identify it.
+// The method of a foreign span is found by any of its identifying names.
 func TestIdentities(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, twoTiers), DefaultRate: 1}, 1)
 	b := newBatch("http")
@@ -201,7 +200,7 @@ func TestIdentities(t *testing.T) {
 	old.Attributes().PutStr(methodspan.AttrOldFunction, "Get")
 	newer := b.foreign("x", 1e-6, methodspan.BasisAssumed, "", pcommon.TraceID{})
 	newer.Attributes().PutStr(methodspan.AttrFunction, "shop/cart.Sum")
-	for range 2 { // the second time from the cache
+	for range 2 { // the second run uses the cache
 		var reasons []string
 		for _, span := range spansOf(r.send(b.Traces)) {
 			reasons = append(reasons, text(span, methodspan.AttrReason))
@@ -287,7 +286,7 @@ func TestTierLabelsAreBounded(t *testing.T) {
 	assert.Equal(t, overflowTier, tel.label("t64"))
 }
 
-// Batches from many goroutines, while the file changes, lose and mix nothing.
+// Concurrent batches during changes of the file lose and mix up nothing.
 func TestConcurrentBatches(t *testing.T) {
 	path := methodsFile(t, `{"version": 1, "defaults": {"rate": 0.5}}`)
 	r := start(t, &Config{MethodsFile: path, DefaultRate: 1}, 3)

@@ -15,13 +15,13 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// scripted is a strategy that notes what it sees and says what a test tells it to.
+// scripted is a strategy that records its observations and returns the decisions set by a test.
 type scripted struct {
 	mu      sync.Mutex
 	steps   [][]decide.Observation
 	rates   map[string]float64 // by method; 0 = off
 	class   string
-	unknown float64 // 0 = it says nothing
+	unknown float64 // 0 = no decision
 	state   string
 	short   int
 	rules   func(decide.Key) *methodfile.Rule
@@ -61,7 +61,7 @@ func (s *scripted) Stats() decide.Stats {
 	return decide.Stats{Planned: 3, OverdrawnBudgets: s.short}
 }
 
-// lack reports that so many budgets are too small.
+// lack sets the number of budgets that are too small.
 func (s *scripted) lack(budgets int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *scripted) Restore(state []byte) error {
 	return nil
 }
 
-// say changes what is decided from the next step on.
+// say sets the rate of a method from the next step on.
 func (s *scripted) say(method string, p float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *scripted) say(method string, p float64) {
 	s.rates[method] = p
 }
 
-// last are the methods of the last step by name.
+// last returns the observations of the last step by method name.
 func (s *scripted) last() map[string]decide.Observation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *scripted) last() map[string]decide.Observation {
 	return found
 }
 
-// desk is the extension: it serves what is published.
+// desk stands in for the extension that serves the published tables.
 type desk struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -119,7 +119,7 @@ func (h host) GetExtensions() map[component.ID]component.Component { return h }
 
 var deskID = component.MustNewID("sampling_rates")
 
-// adaptive is a configuration of a strategy that a test scripts.
+// adaptive returns a configuration for a scripted strategy.
 func adaptive() *Config {
 	c := createDefaultConfig().(*Config)
 	c.Strategy = decide.StrategyBudget
@@ -128,10 +128,10 @@ func adaptive() *Config {
 	return c
 }
 
-// halfPast lets a test begin half way between full minutes, when intervals begin.
+// halfPast advances the time to half way between full minutes, when intervals begin.
 func halfPast() { time.Sleep(30 * time.Second) }
 
-// turn lets the control loop take a step.
+// turn waits until the control loop has taken a step.
 func turn(*testing.T) {
 	time.Sleep(time.Minute)
 	synctest.Wait()

@@ -9,8 +9,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Whoever waits is woken when it has another table than before, by whatever way,
-// and is not when it has the same.
+// A waiter is woken when its table changes for any reason, and is not woken when it stays the same.
 func TestServedWakesWhoHasAnotherTable(t *testing.T) {
 	table := func(revision string) *rates.Table { return &rates.Table{Revision: revision} }
 	shop, web := decide.Group{Service: "shop", Version: "1"}, decide.Group{Service: "web", Version: "1"}

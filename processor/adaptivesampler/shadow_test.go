@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// mixture is a request with everything in it.
+// mixture returns a request that contains every kind of span.
 func mixture(seed uint64) ptrace.Traces {
 	random := rand.New(rand.NewPCG(seed, 1))
 	b := of("1")
@@ -34,8 +34,7 @@ func mixture(seed uint64) ptrace.Traces {
 	return b.Traces
 }
 
-// In shadow nothing that comes out differs by a byte from what went in, and nothing
-// is served.
+// In shadow the output equals the input byte for byte, and no rates are served.
 func TestShadowChangesNothing(t *testing.T) {
 	for _, rate := range []float64{0.01, 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,7 +70,7 @@ func TestShadowChangesNothing(t *testing.T) {
 	}
 }
 
-// What shadow says would be kept is what is kept without it, by expectation.
+// The number of records that shadow predicts is the expected number kept without shadow.
 func TestShadowTellsWhatWouldBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
@@ -96,7 +95,7 @@ func TestShadowTellsWhatWouldBe(t *testing.T) {
 			out := r.send(b.Traces)
 			require.NotNil(t, out)
 		}
-		send() // no class yet: thinned
+		send() // the class is not known yet: thinned
 		turn(t)
 		send()
 		turn(t)
@@ -112,7 +111,7 @@ func TestShadowTellsWhatWouldBe(t *testing.T) {
 	})
 }
 
-// figures are the processor's own metrics by name and labels.
+// figures returns the processor's own metrics by name and labels.
 func (r *rig) figures() map[string]float64 {
 	found := make(map[string]float64)
 	var collected metricdata.ResourceMetrics

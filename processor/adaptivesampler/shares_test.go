@@ -21,7 +21,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// at is what a request from an address comes with.
+// at returns the context of a request from an address.
 func at(address string) context.Context {
 	return client.NewContext(context.Background(), client.Info{Addr: &net.TCPAddr{IP: net.ParseIP(address), Port: rand.IntN(60_000)}})
 }
@@ -31,7 +31,7 @@ const (
 	hostOfAttacker = "192.0.2.2"
 )
 
-// sharing has a total of 10 records a second.
+// sharing returns a configuration with a total limit of 10 records per second.
 func sharing() *Config {
 	config := adaptive()
 	config.ColdStart.Thin = false
@@ -42,7 +42,7 @@ func sharing() *Config {
 	return config
 }
 
-// fill adds measurements of a method that stand for calls at p.
+// fill adds one measurement with probability p for each of the calls.
 func (b batch) fill(random *rand.Rand, function string, calls int, p float64) {
 	th := methodspan.ThresholdOf(p)
 	for range calls {
@@ -51,13 +51,12 @@ func (b batch) fill(random *rand.Rand, function string, calls int, p float64) {
 	}
 }
 
-// shop is a service of 20 methods with 3 measurements a second together, of
-// one call in a hundred.
+// shop is a service of 20 methods. They send 3 measurements per second in total, sampled at 1 in 100 calls.
 type shop struct {
 	random   *rand.Rand
 	sent     float64
 	kept     []float64 // by method
-	calls    float64   // that these stand for
+	calls    float64   // estimated from kept records
 	variance float64
 }
 
@@ -85,7 +84,7 @@ func (s *shop) second(r *rig, from string) {
 	}
 }
 
-// sendFrom returns what comes out of a request of an address.
+// sendFrom sends td from an address and returns the output.
 func (r *rig) sendFrom(address string, td ptrace.Traces) ptrace.Traces {
 	r.t.Helper()
 	r.sink.Reset()
@@ -96,10 +95,10 @@ func (r *rig) sendFrom(address string, td ptrace.Traces) ptrace.Traces {
 	return r.sink.AllTraces()[0]
 }
 
-// attack is what another address sends in the given second.
+// attack returns the request of another address in a given second.
 type attack func(random *rand.Rand, second int) ptrace.Traces
 
-const flooded = 1000 // measurements a second: 100 times the total
+const flooded = 1000 // measurements per second: 100 times the total
 
 func floodOf(service, version string, name func(i int) string) attack {
 	return func(random *rand.Rand, second int) ptrace.Traces {
@@ -114,7 +113,7 @@ func floodOf(service, version string, name func(i int) string) attack {
 	}
 }
 
-// invented is services of one measurement each, 1,000 a second of 60,000.
+// invented returns 1,000 services per second, out of 60,000, with one measurement each.
 func invented(random *rand.Rand, second int) ptrace.Traces {
 	td := ptrace.NewTraces()
 	for i := range flooded {
@@ -134,8 +133,8 @@ var floods = map[string]attack{
 	"the name of the victim":  floodOf("shop", "", func(i int) string { return fmt.Sprint("shop/cart.M", i%20) }),
 }
 
-// under sends what the victim sends for some minutes, with an attack before it in each
-// second, and returns what is kept of it.
+// under sends the traffic of the victim for some minutes. In each second the attack comes first. It returns the
+// victim with its kept records.
 func under(t *testing.T, config *Config, from string, a attack, minutes int) (victim *shop, counters []string) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
@@ -155,8 +154,8 @@ func under(t *testing.T, config *Config, from string, a attack, minutes int) (vi
 	return victim, counters
 }
 
-// Who floods the collector from another address takes no record of a sender that needs no
-// more than its share, and has what is left.
+// A sender that floods the collector takes no records from another sender within its share. The flooding sender gets
+// the remaining records.
 func TestAFloodTakesNoRecordsOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -167,7 +166,7 @@ func TestAFloodTakesNoRecordsOfOthers(t *testing.T) {
 	for name, a := range floods {
 		t.Run(name, func(t *testing.T) {
 			victim, counters := under(t, sharing(), hostOfAttacker, a, minutes)
-			if name == "the name of the victim" { // nothing says who is who
+			if name == "the name of the victim" { // the two senders cannot be told apart
 				assert.Less(t, totalOf(victim.kept), totalOf(alone.kept)/2)
 			} else {
 				assert.Equal(t, alone.kept, victim.kept)
@@ -178,13 +177,13 @@ func TestAFloodTakesNoRecordsOfOthers(t *testing.T) {
 	}
 }
 
-// Senders that want less than an equal share have it, and what they leave is shared alike.
+// Senders that need less than an equal share get all they need. The others share the rest equally.
 func TestSendersShareWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		r := start(t, sharing(), 1)
 		random := rand.New(rand.NewPCG(3, 3))
-		wanted := []float64{1, 2, 30, 300} // a second
+		wanted := []float64{1, 2, 30, 300} // per second
 		const minutes = 3
 		var kept [4][minutes]float64
 		for second := range 60 * minutes {
@@ -216,8 +215,8 @@ func TestSendersShareWhatIsLeft(t *testing.T) {
 	})
 }
 
-// Senders that are known and begin to flood late in an interval have their shares of it: the
-// total has twice its limit at most.
+// Known senders that begin to flood late in an interval still get their shares of it. The total then reaches at most
+// twice its limit.
 func TestLateFloodsHaveTheirShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
@@ -229,7 +228,7 @@ func TestLateFloodsHaveTheirShares(t *testing.T) {
 				kept = 0
 			}
 			for host := range 20 {
-				n := second % 60 / 50 // one in each of the last ten seconds
+				n := second % 60 / 50 // one per second in the last ten seconds of a minute
 				if host == 0 || second >= 110 {
 					n = 50
 				}
@@ -245,7 +244,7 @@ func TestLateFloodsHaveTheirShares(t *testing.T) {
 	})
 }
 
-// Who says a name first and then floods the collector does not keep it in its share.
+// A sender that uses a name first and then floods the collector loses the name to the other sender.
 func TestAClaimedNameGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
@@ -274,7 +273,7 @@ func oneOf(service string) batch {
 	return b
 }
 
-// A version of a state file is in no sender's share until it is sent.
+// A version from a state file belongs to no sender's share until its first batch.
 func TestAVersionOfAStateFileGetsItsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := sharing()
@@ -305,7 +304,7 @@ func totalOf(xs []float64) (total float64) {
 	return total
 }
 
-// However many addresses and names come in one interval, limits are bounded.
+// The number of limits is bounded for any number of addresses and names in one interval.
 func TestLimitsOfSendersAreBounded(t *testing.T) {
 	l := &intervalLimits{interval: time.Minute, service: 1, total: 10, byService: map[decide.Group]*intervalLimit{}, bySender: map[string]*intervalLimit{}}
 	for i := range 3 * maxGroups {

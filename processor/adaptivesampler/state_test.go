@@ -27,8 +27,8 @@ func keeping(t *testing.T) *Config {
 	return c
 }
 
-// A restarted sampler goes on: the same tables with the same revisions, the same
-// rates in force, what the strategy learned.
+// A restarted sampler continues with the same tables and revisions, the same rates in force and the same state of
+// the strategy.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := keeping(t)
@@ -74,7 +74,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// It is written while it runs, too; what cannot be written is said.
+// The state is also written at run time. A failed write is logged.
 func TestTheStateIsWrittenNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := keeping(t)
@@ -93,8 +93,8 @@ func TestTheStateIsWrittenNowAndThen(t *testing.T) {
 	})
 }
 
-// A file that is no state of this sampler is said once and moved aside. The start is
-// the first one: neither everything passes nor nothing.
+// An invalid state file is logged once and moved aside. The sampler then starts as if for the first time: it neither
+// keeps nor drops everything.
 func TestAStateThatIsNone(t *testing.T) {
 	valid := func(s samplerState) []byte {
 		data, err := json.Marshal(s)
@@ -149,11 +149,10 @@ func TestAStateThatIsNone(t *testing.T) {
 	}
 }
 
-// A file that cannot be read may be good. It is not written over: not now and then, not
-// at the end.
+// A state file that cannot be read can be valid. It is not overwritten, neither at run time nor at shutdown.
 func TestAStateThatCannotBeRead(t *testing.T) {
 	for name, place := range map[string]func(file string) error{
-		"unreadable": func(file string) error { return os.Symlink(t.TempDir(), file) }, // even to root
+		"unreadable": func(file string) error { return os.Symlink(t.TempDir(), file) }, // for root, too
 		"immovable": func(file string) error {
 			return errors.Join(os.WriteFile(file, []byte("no state"), 0o600), os.MkdirAll(file+".refused", 0o700))
 		},
@@ -204,7 +203,7 @@ func TestAStateFileIsOneSamplers(t *testing.T) {
 	other.stop()
 }
 
-// Both real strategies survive a restart of the processor.
+// The state of both real strategies survives a restart of the processor.
 func TestRestartWithRealStrategies(t *testing.T) {
 	for _, strategy := range []string{decide.StrategyTiers, decide.StrategyBudget} {
 		t.Run(strategy, func(t *testing.T) {
@@ -237,8 +236,7 @@ func TestRestartWithRealStrategies(t *testing.T) {
 	}
 }
 
-// A sampler that is killed goes on by what it had written last: its successor decides
-// the same as it would have itself.
+// A killed sampler continues from the last written state. Its successor makes the decisions that it would have made.
 func TestKilled(t *testing.T) {
 	for _, strategy := range []string{decide.StrategyTiers, decide.StrategyBudget} {
 		t.Run(strategy, func(t *testing.T) {
@@ -264,8 +262,8 @@ func TestKilled(t *testing.T) {
 				for range 12 {
 					minute(1, r)
 				}
-				minute(20, r)                // looks like another class from now on
-				time.Sleep(20 * time.Second) // it is written once more
+				minute(20, r)                // belongs to another class from now on
+				time.Sleep(20 * time.Second) // the state is written again
 				synctest.Wait()
 				last, err := os.ReadFile(config.State.File)
 				require.NoError(t, err)

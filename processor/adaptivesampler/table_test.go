@@ -31,7 +31,7 @@ func names(from, to int) batch {
 	return b
 }
 
-// sizes are the places that count, the spellings there are, and the groups.
+// sizes returns the counted places, the existing spellings and the groups.
 func (t *methodTable) sizes() (places, spellings, groups int) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -41,8 +41,8 @@ func (t *methodTable) sizes() (places, spellings, groups int) {
 	return t.count, spellings, len(t.groups)
 }
 
-// Methods beyond the bound share one place: they are counted there, sampled at its
-// rate, and what the file says of one of them holds all the same.
+// Methods beyond the bound share the overflow place: they are counted there and sampled at its rate. Rules of the
+// method file still apply to each of them.
 func TestOverflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := bounded(8)
@@ -71,7 +71,7 @@ func TestOverflow(t *testing.T) {
 	})
 }
 
-// Methods that come once each make room for each other, never those in use.
+// Methods that are seen once displace each other, never methods in use.
 func TestEviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
@@ -89,7 +89,7 @@ func TestEviction(t *testing.T) {
 			assert.Contains(t, s.last(), fmt.Sprint("f", i))
 		}
 		assert.Greater(t, r.figures()["evictions"], 100.0)
-		for range 5 { // one spelling after the other of one method
+		for range 5 { // one spelling of a method after another
 			b := of("1")
 			for i := range 200 {
 				b.call(fmt.Sprintf("pkg/x.Sum[int%d]", i), 1, "")
@@ -103,7 +103,7 @@ func TestEviction(t *testing.T) {
 	})
 }
 
-// Versions of services are bounded.
+// The number of service versions is bounded.
 func TestVersionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
@@ -126,8 +126,7 @@ func TestVersionsAreBounded(t *testing.T) {
 	})
 }
 
-// Versions that nothing was met of for long make room for new ones, though their
-// methods would still have places.
+// Versions not seen for long make room for new ones, even if there is room for their methods.
 func TestOldVersionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startWith(t, bounded(50_000), 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
@@ -163,8 +162,8 @@ func TestOldVersionsMakeRoom(t *testing.T) {
 	})
 }
 
-// A version may be evicted while a batch of it is in flight. What the batch met comes back
-// with the version, and the places that count are those that exist.
+// A version can be evicted while a batch of it is processed. The batch then adds the version and its methods again,
+// and the counted places match the existing ones.
 func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	config := bounded(50_000)
 	config.Interval = time.Hour
@@ -196,7 +195,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	batch.group.overflow.now.calls = 5
 	evicted := make(chan int)
 	go func() { evicted <- table.evict() }()
-	for table.mu.TryRLock() { // until it is next
+	for table.mu.TryRLock() { // until the other goroutine waits for the lock
 		table.mu.RUnlock()
 		runtime.Gosched()
 	}
@@ -220,7 +219,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	}
 }
 
-// Names are data, whatever is in them.
+// Any characters are allowed in names.
 func TestHostileNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &scripted{unknown: 0.5}, &desk{}
@@ -262,7 +261,7 @@ func TestHostileNames(t *testing.T) {
 	})
 }
 
-// A sender that invents versions and methods leaves room for those of others.
+// A sender that invents versions and methods leaves room for other senders.
 func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
 	r := startWith(t, bounded(80), 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
 	table := r.processor.(*resends).loop.table
@@ -284,7 +283,7 @@ func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
 	assert.Equal(t, map[string]*holding{"flood": {shareOf(maxGroups), shareOf(80)}, "host": {1, 8}}, table.holders)
 
 	table.mu.Lock()
-	table.epoch += 9 // nothing of it was met lately
+	table.epoch += 9 // as if idle for nine intervals
 	table.mu.Unlock()
 	table.evict()
 	places, spellings, groups := table.sizes()
@@ -297,7 +296,7 @@ func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
 	assert.Equal(t, roomOf(maxGroups), groups)
 }
 
-// Two batches bring a version at once, and one of them does not know what it costs.
+// Two concurrent batches bring the same version, and only one of them has its price.
 func TestAKnownPriceStays(t *testing.T) {
 	config := bounded(100)
 	config.Interval = time.Hour
@@ -312,7 +311,7 @@ func TestAKnownPriceStays(t *testing.T) {
 		defer close(ended)
 		priced.end(time.Now())
 	}()
-	for table.mu.TryRLock() { // until it is next
+	for table.mu.TryRLock() { // until the other goroutine waits for the lock
 		table.mu.RUnlock()
 		runtime.Gosched()
 	}

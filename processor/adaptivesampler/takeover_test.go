@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// A process that comes from another collector keeps the rates which that one served,
-// until it has reported here and there was a decision. What never had rates starts cold.
+// A process that comes from another collector keeps the rates served there until it has reported here and the
+// strategy has decided. A process without served rates starts cold.
 func TestRatesOfTheCollectorBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		served bool
@@ -43,7 +43,7 @@ func TestRatesOfTheCollectorBefore(t *testing.T) {
 					assert.Equal(t, number(t, out[0], methodspan.AttrP), number(t, out[0], methodspan.AttrConfiguredRate))
 					return number(t, out[0], methodspan.AttrP), text(out[0], methodspan.AttrReason)
 				}
-				for i := range 3 { // in the batch that it is met in, after, and after a turn without a report
+				for i := range 3 { // in the first batch, in the next, and after a step without a report
 					if i == 2 && c.served {
 						turn(t)
 					}
@@ -53,9 +53,9 @@ func TestRatesOfTheCollectorBefore(t *testing.T) {
 				}
 				r.send(report("1"))
 				turn(t)
-				p, _ := sent("f") // the strategy did not speak of it: the rate of methods unknown
+				p, _ := sent("f") // the strategy did not name it: it gets the rate of unknown methods
 				assert.Less(t, p, 0.5, "the first decision ends it")
-				p, reason := sent("new") // in a version that is known by now
+				p, reason := sent("new") // a new method of a version that is known by now
 				assert.Equal(t, 0.1, p)
 				assert.Equal(t, "cold start", reason)
 			})
@@ -63,16 +63,15 @@ func TestRatesOfTheCollectorBefore(t *testing.T) {
 	}
 }
 
-// report is what a process says of itself once an interval.
+// report returns the process report that a process sends once per interval.
 func report(version string) ptrace.Traces {
 	b := of(version)
 	b.spans.AppendEmpty().Attributes().PutStr(methodspan.AttrKind, methodspan.KindProcess)
 	return b.Traces
 }
 
-// What a collector serves in place of another is nothing until the service has
-// reported: of a method that is seldom kept nothing was met before. One that never
-// reports is not waited for without end.
+// A collector that replaces another serves no rates to a service until it has reported, because rarely kept methods
+// have not been seen before that. The wait for a report is bounded.
 func TestServesWhatHasReported(t *testing.T) {
 	moved := func(method string) ptrace.Traces {
 		b := of("1")
@@ -107,7 +106,7 @@ func TestServesWhatHasReported(t *testing.T) {
 			assert.False(t, table.Provisional)
 			assert.Equal(t, 0.001, *rateNamed(t, table, "busy").P)
 			assert.Equal(t, 1.0, *rateNamed(t, table, "rare").P)
-			r.send(moved("rare")) // it is no newcomer any more
+			r.send(moved("rare")) // the version is no longer new
 			turn(t)
 			assert.False(t, provisional(d))
 		})

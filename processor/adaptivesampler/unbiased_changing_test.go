@@ -17,8 +17,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// The estimates stay right while rates change from step to step: by a script, and
-// by the real strategies, which decide by what they have seen of the same calls.
+// Estimates stay unbiased while rates change between steps, both with a script and with the real strategies, which
+// decide from the same calls.
 func TestChangingRatesAreUnbiased(t *testing.T) {
 	origins := map[string]add{
 		"ours":            ours(0.5, plain),
@@ -72,8 +72,8 @@ func TestChangingRatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// What is kept of a sender that wants more than its share stands for all it sent, whichever
-// sender floods the collector at the same time.
+// The records kept of a sender above its share estimate all its calls without bias, even while another sender floods
+// the collector.
 func TestAShareIsUnbiased(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")

@@ -19,19 +19,19 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-const attrValue = "test.value" // what the call cost, in ns
+const attrValue = "test.value" // true cost of the call in ns
 
-// origin is a way in which measurements come to be and arrive.
+// origin is a source of measurements.
 type origin struct {
 	name  string
 	calls int
 	add   add
 }
 
-// add puts the call into an empty batch; false if its own sampling leaves it out.
+// add adds the span of a call to an empty batch. It returns false if the sampling of the source drops the call.
 type add func(b batch, random *rand.Rand, call int) (ptrace.Span, bool)
 
-// ours is what our SDK sends: a draw, then rv drawn above the threshold.
+// ours simulates our SDK: it draws whether to keep the call, then draws rv above the threshold.
 func ours(p float64, state func(th sampling.Threshold, rv sampling.Randomness) string) add {
 	th := methodspan.ThresholdOf(p)
 	return func(b batch, random *rand.Rand, _ int) (ptrace.Span, bool) {
@@ -53,7 +53,7 @@ func traceID(random *rand.Rand) (id pcommon.TraceID) {
 	return id
 }
 
-// consistent is what a consistent sampler of another SDK sends.
+// consistent simulates a consistent sampler of another SDK.
 func consistent(p float64, withRV bool) add {
 	th := methodspan.ThresholdOf(p)
 	return func(b batch, random *rand.Rand, _ int) (ptrace.Span, bool) {
@@ -70,8 +70,7 @@ func consistent(p float64, withRV bool) add {
 	}
 }
 
-// stock is what Go's SDK sends with the ratio sampler that nearly everybody
-// uses: no th, low trace ids.
+// stock simulates the ratio sampler of Go's SDK, the most common one: it writes no th and keeps low trace ids.
 func stock(p float64) add {
 	sampler := sdktrace.TraceIDRatioBased(p)
 	return func(b batch, random *rand.Rand, _ int) (ptrace.Span, bool) {
@@ -84,8 +83,7 @@ func stock(p float64) add {
 	}
 }
 
-// between puts a consistent sampler of somebody else's behind an origin. It
-// raises th and knows nothing of corehour.p.
+// between puts a third-party consistent sampler after an origin. It raises th and does not know corehour.p.
 func between(p float64, sent add) add {
 	th := methodspan.ThresholdOf(p)
 	return func(b batch, random *rand.Rand, call int) (ptrace.Span, bool) {
@@ -113,9 +111,8 @@ func mixed(adds ...add) add {
 	}
 }
 
-// Whatever stages a measurement went through, value / p sums up to the truth
-// (Horvitz and Thompson), and 1 / p to the number of calls; th and rv say the
-// same as p to any tool that reads them.
+// After any number of stages, the sum of value / p is an unbiased estimate of the true total (Horvitz and Thompson),
+// and the sum of 1 / p one of the number of calls. th and rv agree with p for any tool that reads them.
 func TestThinningIsUnbiased(t *testing.T) {
 	noState := func(sampling.Threshold, sampling.Randomness) string { return "" }
 	onlyTh := func(th sampling.Threshold, _ sampling.Randomness) string { return "ot=th:" + th.TValue() }
@@ -151,13 +148,12 @@ func TestThinningIsUnbiased(t *testing.T) {
 	}
 }
 
-// send makes the calls and returns the measurements that leave the process,
-// and what all calls together cost.
+// send makes the calls and returns the measurements that leave the process, with the true total cost of all calls.
 func (o origin) send(seed uint64) (sent ptrace.Traces, truth float64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	b, one := newBatch("shop/cart"), newBatch("")
 	for call := range o.calls {
-		value := math.Exp(0.8 * random.NormFloat64()) // skewed, as costs are
+		value := math.Exp(0.8 * random.NormFloat64()) // skewed like real costs
 		truth += value
 		if span, ok := o.add(one, random, call); ok {
 			span.Attributes().PutDouble(attrValue, value)
@@ -195,7 +191,7 @@ func checkUnbiased(t *testing.T, out []ptrace.Span, lowest, truth float64, calls
 		if !ot.HasRandomness {
 			r = sampling.TraceIDToRandomness(span.TraceID())
 			if text(span, methodspan.AttrWeightBasis) == "" {
-				continue // ours without rv: the trace id is not R
+				continue // our SDK without rv: the trace id is not R
 			}
 		}
 		if !ot.Threshold.ShouldSample(r) {
@@ -208,14 +204,13 @@ func checkUnbiased(t *testing.T, out []ptrace.Span, lowest, truth float64, calls
 	z := func(estimate, truth, variance float64) float64 { return (estimate - truth) / math.Sqrt(variance) }
 	assert.Less(t, math.Abs(z(total, truth, varianceTotal)), 4.0, "sum of values: %v, truth %v", total, truth)
 	assert.Less(t, math.Abs(z(estimated, float64(calls), varianceNumber)), 4.0, "number of calls: %v", estimated)
-	if states > 0 { // what was kept is spread evenly above the threshold, as a next stage expects
+	if states > 0 { // R of kept spans must be uniform above the threshold: the next stage relies on it
 		assert.Less(t, math.Abs(z(aboveThreshold, float64(states)/2, float64(states)/12)), 4.0)
 	}
 }
 
-// The trap itself: spans of the stock sampler, thinned by their trace ids as a
-// sampler does that takes these for random, are all lost. So the test above can
-// fail.
+// This test shows that the previous one can fail: a sampler that treats the trace ids of the stock sampler as random
+// and thins by them drops all spans.
 func TestThinningByTraceIDWouldBeWrong(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	sent, kept := 0, 0

@@ -28,8 +28,8 @@ func TestSaveAndLoad(t *testing.T) {
 	assert.Len(t, entries, 1, "nothing is left next to it")
 }
 
-// A crash while writing leaves the file that was there, and its remains do not
-// hinder the next write.
+// A crash during a write leaves the previous file intact. The leftover temporary file does not prevent the next
+// write.
 func TestACrashWhileWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, Save(path, []byte("before")))
@@ -72,7 +72,7 @@ func TestWhatIsNoState(t *testing.T) {
 	}
 }
 
-// What cannot be read is not moved aside: it may be good.
+// A path that cannot be read is not moved aside: its state can be valid.
 func TestADirectoryIsNoFault(t *testing.T) {
 	_, err := Load(t.TempDir())
 	require.ErrorContains(t, err, "must be a regular file, found d")
@@ -83,7 +83,7 @@ func TestADirectoryIsNoFault(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	require.NoError(t, os.Truncate(path, MaxSize+1)) // sparse
+	require.NoError(t, os.Truncate(path, MaxSize+1)) // a sparse file
 	_, err := Load(path)
 	assert.EqualError(t, err, "must be at most 536870912 bytes, found 536870913")
 }
