@@ -103,7 +103,7 @@ func addRecord(s *decide.WeightedSums, x, weight float64) {
 	s.Squares += x * x * weight
 }
 
-// addRecords adds n records of probability q. It skips them if the sum of squares is missing or infinite.
+// addRecords adds n records of probability q. It skips them if n > 1 and the sum of squares is missing or infinite.
 func addRecords(s *decide.WeightedSums, n, sum int64, squares, q float64) {
 	switch {
 	case n == 1:

@@ -244,8 +244,8 @@ func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome)
 	return a.p, kept
 }
 
-// reasonTakenOver is the reason of measurements that keep the rate of their previous collector. That rate
-// contains what the previous collector had learned.
+// reasonTakenOver is the reason of measurements that keep the rate of their previous collector, because that rate
+// results from the learning there.
 const reasonTakenOver = "rate of the collector before"
 
 func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
