@@ -1,8 +1,8 @@
 package parquet
 
-// What is merged goes column by column, each of which needs its buffers for a moment.
+// A merge copies column by column. Each column needs its buffers only for a moment.
 
-// buffers are those that no vector has at the moment.
+// buffers are the free buffers that no vector uses.
 type buffers struct {
 	longs   [][]int64
 	doubles [][]float64
@@ -12,10 +12,10 @@ type buffers struct {
 	names   [][]string
 }
 
-// keptBuffers are how many of a kind are kept.
+// keptBuffers is the number of buffers of each kind that are kept.
 const keptBuffers = 6
 
-// borrowBuffer is an empty buffer, of those that are free if there is one.
+// borrowBuffer returns an empty buffer, a free one if available.
 func borrowBuffer[T any](free *[][]T) []T {
 	n := len(*free)
 	if n == 0 {
@@ -26,7 +26,7 @@ func borrowBuffer[T any](free *[][]T) []T {
 	return buffer[:0]
 }
 
-// freeBuffer makes a buffer one of those that are free, unless there are enough.
+// freeBuffer returns a buffer to the free ones unless there are enough.
 func freeBuffer[T any](free *[][]T, buffer []T) []T {
 	if cap(buffer) > 0 && len(*free) < keptBuffers {
 		*free = append(*free, buffer[:0])

@@ -8,13 +8,13 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum is what manifests say of data.
+// Checksum returns the checksum of data in the format of manifests.
 func Checksum(data []byte) string { return FormatChecksum(crc32.Checksum(data, castagnoli)) }
 
-// FormatChecksum spells a CRC-32C as manifests do.
+// FormatChecksum formats a CRC-32C as in manifests.
 func FormatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
 
-// summed counts and sums up what goes to a file.
+// summed counts and checksums the bytes written to a file.
 type summed struct {
 	w   io.Writer
 	sum uint32

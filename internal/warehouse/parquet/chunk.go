@@ -11,17 +11,17 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A column holds its values for all rows of a file, in the order in which the
-// rows came, and writes one chunk of them for each row group.
+// column holds its values for all rows of a file, in arrival order, and writes one chunk of them for each
+// row group.
 type column interface {
 	reset()
-	// forget lets go of the buffers too.
+	// forget also releases the buffers.
 	forget()
 	// encode writes the rows of the group, in its order, as one chunk.
 	encode(b *chunk, group *rowOrder)
 }
 
-// rowOrder says which rows a row group has and in which order.
+// rowOrder lists the rows of a row group in their order.
 type rowOrder struct {
 	rows []int32
 	all  bool // the group holds every row of the file
@@ -42,11 +42,11 @@ type chunk struct {
 	nulls      int
 	random     bool // not worth compressing
 	min, max   []byte
-	// codec is decided by the column's first row group and kept for the others:
-	// not every reader looks it up again.
+	// codec is chosen for the column's first row group and kept for the others: some readers do not read
+	// it again.
 	codec   format.CompressionCodec
 	decided bool
-	// plain leaves out what some readers lack: delta encodings, pages of version 2.
+	// plain omits features that some readers lack: delta encodings, pages of version 2.
 	plain bool
 
 	// Scratch.
@@ -60,8 +60,7 @@ type chunk struct {
 	header  bytes.Buffer
 }
 
-// reset makes it ready for a column's next row group; codec and decided are set
-// by the encoder.
+// reset prepares the chunk for a column's next row group. The encoder sets codec and decided.
 func (b *chunk) reset() {
 	b.dictionary, b.repeats, b.levels, b.data = b.dictionary[:0], b.repeats[:0], b.levels[:0], b.data[:0]
 	b.entries, b.values, b.nulls, b.random = 0, 0, 0, false
@@ -69,8 +68,8 @@ func (b *chunk) reset() {
 	b.min, b.max = nil, nil
 }
 
-// bounds sets the statistics. Long ones are left out: they would only serve to
-// skip files whose names differ far behind.
+// bounds sets the statistics. Long bounds are omitted: they would only help to skip files whose names differ
+// late.
 func (b *chunk) bounds(low, high []byte) {
 	const longest = 256
 	if len(low) <= longest && len(high) <= longest {
@@ -108,11 +107,10 @@ func encodeLevels(dst, levels []byte, bitWidth int) []byte {
 	return dst
 }
 
-// worthCompressing is the size from which on compression is tried at all.
+// worthCompressing is the minimum size for an attempt to compress.
 const worthCompressing = 48
 
-// write appends the pages to out, which ends at offset in the file, and
-// describes them.
+// write appends the pages to out, which ends at offset in the file, and fills meta with their description.
 func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []byte {
 	leveled := len(b.levels)+len(b.repeats) > 0
 	if b.plain {
@@ -171,7 +169,7 @@ func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []b
 	return out
 }
 
-// choose compresses what is worth it, or what must be.
+// choose compresses the parts that shrink enough or must be compressed.
 func (b *chunk) choose() (dictionary, data []byte) {
 	raw := len(b.dictionary) + len(b.data)
 	if !b.decided {

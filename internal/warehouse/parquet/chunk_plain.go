@@ -8,7 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// plainLongs is the data without delta encoding.
+// plainLongs writes the data without delta encoding.
 func (b *chunk) plainLongs(values []int64) {
 	b.encoding, b.random = format.Plain, false
 	for _, v := range values {
@@ -23,8 +23,8 @@ func (b *chunk) plainInts(values []int32) {
 	}
 }
 
-// levelsIntoData moves the levels to where pages of version 1 have them: before
-// the values, each with its length, and compressed with them.
+// levelsIntoData moves the levels to their place in pages of version 1: before the values, each with its
+// length, and compressed with them.
 func (b *chunk) levelsIntoData() {
 	if len(b.repeats)+len(b.levels) == 0 {
 		return
@@ -41,7 +41,7 @@ func (b *chunk) levelsIntoData() {
 	b.repeats, b.levels = b.repeats[:0], b.levels[:0]
 }
 
-// firstVersion makes the header that of a page of version 1.
+// firstVersion turns the header into that of a page of version 1.
 func (b *chunk) firstVersion(header *format.PageHeader) {
 	header.Type = format.DataPage
 	header.DataPageHeaderV2 = thrift.Null[format.DataPageHeaderV2]{}

@@ -10,9 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// dictColumn holds values that repeat: names, rates, small counts. It numbers
-// them as they come and stores the numbers, or the values themselves where too
-// few repeat.
+// dictColumn holds repeated values: names, rates, small counts. It numbers them in arrival order and stores the
+// numbers, or the values themselves if too few repeat.
 type dictColumn[K comparable] struct {
 	kind     valueKind[K]
 	required bool
@@ -21,14 +20,13 @@ type dictColumn[K comparable] struct {
 	numbers  map[K]int32
 	values   []K
 	nulls    int
-	last     K // of the row before: mostly the same again
+	last     K // of the previous row; usually the same again
 	lastAt   int32
-	recent   []numbered[K] // by slot, so that the map is asked less often
+	recent   []numbered[K] // by slot, to avoid map lookups
 	remap    []int32
 }
 
-// numbered is a value whose number is known; place is one more than the number,
-// so that zero is no value.
+// numbered is a value with its number. place is the number plus one, so that zero means no value.
 type numbered[K comparable] struct {
 	value K
 	place int32
@@ -39,11 +37,11 @@ const (
 	recentSlots = 1024
 )
 
-// valueKind is what differs from type to type.
+// valueKind contains the operations that depend on the type of the values.
 type valueKind[K comparable] struct {
 	clean func(v K) K                  // if not nil: what is stored for it
 	plain func(dst []byte, v K) []byte // PLAIN encoding
-	slot  func(v K) uint64             // which slot is a value's; nothing depends on it
+	slot  func(v K) uint64             // slot of the value in the cache; affects speed only
 	// bounds are the smallest and the largest value as statistics hold them,
 	// false if they have none.
 	bounds func(values []K) (low, high []byte, ok bool)
@@ -57,7 +55,7 @@ func (c *dictColumn[K]) appendValue(v K) {
 	c.rows.appendNumber(c.lastAt)
 }
 
-// number is the number of a value, which becomes one of the column's.
+// number returns the number of a value and adds new values to the column.
 func (c *dictColumn[K]) number(v K) int32 {
 	slot := c.slot(v)
 	if slot.place == 0 || slot.value != v {
@@ -66,7 +64,7 @@ func (c *dictColumn[K]) number(v K) int32 {
 	return slot.place - 1
 }
 
-// slot is where a value is looked for first.
+// slot returns the cache slot of a value.
 func (c *dictColumn[K]) slot(v K) *numbered[K] {
 	if c.recent == nil {
 		c.recent = make([]numbered[K], recentSlots)
@@ -159,8 +157,7 @@ func (c *dictColumn[K]) setDictionary(b *chunk, values []K) {
 	}
 }
 
-// encodeConstant writes the usual case, one value in all rows, without looking
-// at them.
+// encodeConstant writes the most common case, one value in all rows, without reading the rows.
 func (c *dictColumn[K]) encodeConstant(b *chunk, n int) {
 	c.setDictionary(b, c.values)
 	if !c.required {
@@ -172,8 +169,7 @@ func (c *dictColumn[K]) encodeConstant(b *chunk, n int) {
 	}
 }
 
-// gather picks the numbers of the group's rows, in its order, and sets the
-// levels.
+// gather collects the numbers of the group's rows in its order and sets the levels.
 func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	indexes := b.indexes[:0]
 	if c.nulls == 0 {
@@ -200,7 +196,7 @@ func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	return indexes
 }
 
-// at is the number of the row's value.
+// at returns the number of the row's value.
 func (c *dictColumn[K]) at(row int32) int32 {
 	if c.per != nil {
 		row = c.per.at(row)
@@ -208,7 +204,7 @@ func (c *dictColumn[K]) at(row int32) int32 {
 	return c.rows.at(row)
 }
 
-// compact renumbers the indexes by the values that the group has.
+// compact renumbers the indexes so that only the values in the group have numbers.
 func (c *dictColumn[K]) compact(indexes []int32) []K {
 	c.remap = c.remap[:0]
 	for range c.values {
@@ -228,11 +224,10 @@ func (c *dictColumn[K]) compact(indexes []int32) []K {
 // mixer spreads numbers over the upper bits of a product (the golden ratio).
 const mixer = 0x9e3779b97f4a7c15
 
-// stringKind stores valid UTF-8, because a reader may refuse the whole file for
-// one name that is not.
+// stringKind stores valid UTF-8 only, because a reader can reject a whole file for one invalid name.
 var stringKind = valueKind[string]{
 	clean: validName,
-	// Rows share their names, so the place of a name in memory mostly tells it.
+	// Rows share their names, so the address of a name usually identifies it.
 	slot: func(v string) uint64 {
 		return uint64(uintptr(unsafe.Pointer(unsafe.StringData(v)))) * mixer >> 48
 	},
@@ -263,7 +258,7 @@ var longKind = valueKind[int64]{
 	},
 }
 
-// doubleKind goes by the bits: so NaN, which equals nothing, is one value too.
+// doubleKind compares doubles by their bits, so that NaN is one value although it does not equal itself.
 var doubleKind = valueKind[uint64]{
 	slot:  func(v uint64) uint64 { return v * mixer >> 48 },
 	plain: func(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) },
@@ -272,7 +267,7 @@ var doubleKind = valueKind[uint64]{
 		for _, bits := range values {
 			v := math.Float64frombits(bits)
 			if math.IsNaN(v) {
-				return nil, nil, false // statistics have no place for it
+				return nil, nil, false // statistics cannot represent NaN
 			}
 			lo, hi = min(lo, v), max(hi, v)
 		}
@@ -280,7 +275,7 @@ var doubleKind = valueKind[uint64]{
 	},
 }
 
-// doubleBound spells a bound of zero with the sign that includes both zeros.
+// doubleBound encodes a bound of zero with the sign that includes both zeros.
 func doubleBound(v, zero float64) []byte {
 	if v == 0 {
 		v = zero
@@ -294,8 +289,8 @@ type (
 	doubleColumn struct{ dictColumn[uint64] }
 )
 
-// appendName adds the next row's name. Rows share their names, so that one in the same place as
-// the last, or as one that was numbered lately, is not compared.
+// appendName adds the next row's name. Rows share their names: a name at the same address as the last one or a
+// recently numbered one is not compared.
 func (c *stringColumn) appendName(v string) {
 	if c.lastAt != null && samePlace(v, c.last) {
 		c.rows.appendNumber(c.lastAt)

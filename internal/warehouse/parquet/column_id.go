@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// idColumn holds ids of 8 or of 16 bytes, all zeros for none. They are as random as
-// compressors find them.
+// idColumn holds ids of 8 or 16 bytes; all zeros mean no id. They are incompressible.
 type idColumn struct {
 	size   int
 	n      int    // rows
@@ -29,8 +28,7 @@ func (c *idColumn) appendID(id []byte) {
 	c.n++
 }
 
-// idHalves are the first and the last 8 bytes of an id; the last are 0 of one that has
-// no more than 8.
+// idHalves returns the first and the last 8 bytes of an id. high is 0 for ids of 8 bytes.
 func idHalves(id []byte) (low, high uint64) {
 	low = binary.LittleEndian.Uint64(id)
 	if len(id) == 16 {

@@ -6,8 +6,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// listColumn holds one field of the elements of a list that few rows have. An
-// empty list is unknown, as no list is.
+// listColumn holds one field of the elements of a list that few rows have. An empty list means unknown, like
+// a missing list.
 type listColumn struct {
 	rows   []listAt // all rows up to the last that has a list
 	n      int      // rows
@@ -16,7 +16,7 @@ type listColumn struct {
 	starts []int32 // of the values, where they differ in length
 }
 
-// listAt is where a row's elements are among the values.
+// listAt is the range of a row's elements among the values.
 type listAt struct{ first, count int32 }
 
 // begin starts the list of the next row.
@@ -58,7 +58,7 @@ func (c *listColumn) reset() {
 	c.rows, c.n, c.values, c.starts = c.rows[:0], 0, c.values[:0], c.starts[:0]
 }
 
-// slice is the PLAIN form of a row's elements.
+// slice returns the PLAIN encoding of a row's elements.
 func (c *listColumn) slice(at listAt) []byte {
 	first, end := int(at.first), int(at.first+at.count)
 	if c.size != 0 {

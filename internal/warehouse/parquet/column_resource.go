@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// resources numbers the resources of the rows, so that the columns they fill
-// are looked up once per resource and not once per row.
+// resources numbers the resources of the rows, so that their columns are computed once per resource and not
+// once per row.
 type resources struct {
 	rows     rowNumbers // the row's resource
 	pointers map[*methodspan.Resource]int32

@@ -2,8 +2,8 @@ package parquet
 
 import "slices"
 
-// rowNumbers holds one number per row. While all rows have the same, which is the
-// usual case in most columns, it counts them and no more.
+// rowNumbers holds one number per row. While all rows have the same number, the usual case in most columns, it
+// only counts the rows.
 type rowNumbers struct {
 	n    int     // rows
 	same int32   // the number of all of them, while each is empty
@@ -12,7 +12,7 @@ type rowNumbers struct {
 
 func (r *rowNumbers) appendNumber(number int32) {
 	if len(r.each) == 0 && number == r.same && r.n > 0 {
-		r.n++ // apart, so that it is inlined
+		r.n++ // in a separate branch, so that it is inlined
 	} else {
 		r.addOther(number)
 	}
@@ -43,7 +43,7 @@ func (r *rowNumbers) addSame(number int32, n int) {
 	}
 }
 
-// writeCounted writes down what was only counted so far.
+// writeCounted materializes the counted numbers.
 func (r *rowNumbers) writeCounted() {
 	r.each = slices.Grow(r.each, r.n+1)
 	for range r.n {

@@ -8,9 +8,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// timeColumn holds numbers that differ from row to row: starts, durations. It
-// stores differences, which are small where rows are sorted by start, and need
-// no more bits than the largest of 32 where they are not.
+// timeColumn holds numbers that differ from row to row: starts, durations. It stores differences. They are
+// small if rows are sorted by start; otherwise they need at most the bits of the largest of 32.
 type timeColumn struct {
 	required bool
 	n        int     // rows
@@ -35,7 +34,7 @@ func (c *timeColumn) addNulls(n int) {
 	c.nulls += n
 }
 
-// grown is s with zeros at the end, n long.
+// grown returns s extended with zeros to length n.
 func grown[T any](s []T, n int) []T {
 	var zero T
 	for len(s) < n {
@@ -96,7 +95,7 @@ func (c *timeColumn) encode(b *chunk, group *rowOrder) {
 	b.data = data
 }
 
-// seqColumn holds the row's place in its item.
+// seqColumn holds the position of each row in its item.
 type seqColumn struct{ values []int32 }
 
 func (c *seqColumn) reset() { c.values = c.values[:0] }
@@ -122,7 +121,7 @@ func (c *seqColumn) encode(b *chunk, group *rowOrder) {
 	b.data = data
 }
 
-// dayColumn holds the one day that all rows of a file have.
+// dayColumn holds the day that all rows of a file share.
 type dayColumn struct{ day int32 }
 
 func (c *dayColumn) reset() {}
@@ -137,8 +136,8 @@ func (c *dayColumn) encode(b *chunk, group *rowOrder) {
 	b.bounds(day, day)
 }
 
-// sparseColumn holds what few rows have: squares, columns of process rows.
-// Each value is size bytes, as PLAIN has it.
+// sparseColumn holds values that few rows have: squares, columns of process rows. Each value takes size bytes
+// in PLAIN encoding.
 type sparseColumn struct {
 	size   int
 	bits   bool       // values are single bits, one byte each until encoded

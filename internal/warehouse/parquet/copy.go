@@ -1,6 +1,6 @@
 package parquet
 
-// unseen is the number of a name that was not copied yet.
+// unseen is the number of a name that is not copied yet.
 const unseen = int32(-2)
 
 // copier copies columns of the picked rows.
@@ -24,8 +24,7 @@ func vectorsOf[V vector](c *copier, leaf int) (all []V, known bool) {
 	return all, known
 }
 
-// names maps the numbers of a part's names to those of the column, so that each
-// name is looked up once per part.
+// names maps the numbers of a part's names to the column's numbers, so that each name is looked up once per part.
 func (c *copier) names(to *stringColumn, leaf int) {
 	from, known := vectorsOf[*nameVector](c, leaf)
 	if !known && !to.required {
@@ -68,7 +67,7 @@ func (c *copier) names(to *stringColumn, leaf int) {
 	}
 }
 
-// sameName is the one name that all rows of all parts have.
+// sameName returns the only name, if all rows of all parts have the same one.
 func sameName(from []*nameVector) (string, bool) {
 	for _, v := range from {
 		if len(v.at) > 0 || len(v.values) != 1 || v.values[0] != from[0].values[0] {
