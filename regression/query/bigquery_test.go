@@ -28,14 +28,14 @@ func shops(t *testing.T) string {
 	items, _ := first.Run()
 	more, _ := second.Run()
 	p := fixture.NewProcess("1", "c", fixture.Start)
-	p.Resource.Environment = "" // unknown is a value of its own
+	p.Resource.Environment = "" // unknown: a value like any other
 	p.Counts("a.B", p.Start, time.Minute, 7)
 	p.Call("a.B", "", p.Start, time.Second, -1, 0.5, 0)
 	p.Beat(p.Start, time.Minute, time.Second, true)
 	return fixture.Write(t, items, more, append(items[:0:0], p.Item()))
 }
 
-// Every question has the same answer from files and from BigQuery.
+// Every query returns the same results from files and from BigQuery.
 func TestAnswersAreThoseOfFiles(t *testing.T) {
 	root := shops(t)
 	s, address := remote.Serve(t, root)
@@ -141,7 +141,7 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 	}
 }
 
-// alike compares numbers to nine digits and does not tell kinds of numbers apart.
+// alike compares numbers to nine digits, whatever their types.
 func alike(t *testing.T, a, b any) bool {
 	t.Helper()
 	var plain [2]any

@@ -18,8 +18,8 @@ import (
 	served "github.com/corehour/corehour/test/fixture/remote"
 )
 
-// spoiltRows are those of service bad, whose numbers are at the edge of what can be or beyond it, alone and
-// together.
+// spoiltRows returns rows of service bad with numbers at the edge of the valid range or beyond it, alone and in
+// combination.
 func spoiltRows() []methodspan.Row {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rows := slices.DeleteFunc(extremes(), func(r methodspan.Row) bool { return r.Level != methodspan.LevelRaw })
@@ -91,8 +91,8 @@ func TestNoNumberEndsAStatementForBigQuery(t *testing.T) {
 	for _, name := range []string{"shop", "bad"} {
 		all := statementsOf(t, Filter{}, &Service{Namespace: "store", Name: name, Environment: "production"})
 		all["user"] = strings.Replace(all["user"], "STATEMENT", "SELECT service, version, method, SUM(w * cpu_ns) AS ns, SUM(cost_usd) AS usd, SUM(w_wall * errors) AS errors FROM method_cost GROUP BY service, version, method", 1)
-		delete(all, "view_of_method_cost")   // the same, of the last month
-		delete(all, "assumed_no_frameworks") // has @ in a text
+		delete(all, "view_of_method_cost")   // the same for the last month
+		delete(all, "assumed_no_frameworks") // contains @ in a string literal
 		for _, statement := range slices.Sorted(maps.Keys(all)) {
 			text := all[statement]
 			ofOne := strings.Contains(text, "= @service ")
@@ -130,7 +130,7 @@ func opened(t *testing.T, commits ...[]methodspan.Item) *Warehouse {
 	return w
 }
 
-// ofOthers runs a statement, and gives the rows of its answer that are not about service bad.
+// ofOthers runs a statement and returns the result rows that are not about service bad.
 func ofOthers(t *testing.T, w *Warehouse, service, name, text string) (lines []string) {
 	t.Helper()
 	from, to := w.Window.nanos()
@@ -194,7 +194,7 @@ func ofOthers(t *testing.T, w *Warehouse, service, name, text string) (lines []s
 		}
 		for i, c := range cells {
 			if x, ok := c.(float64); ok {
-				cells[i] = fmt.Sprintf("%.6g", x) // added up by several threads
+				cells[i] = fmt.Sprintf("%.6g", x) // summed by several threads
 			}
 		}
 		if line := fmt.Sprint(cells...); !strings.Contains(line, "bad") {
@@ -217,12 +217,12 @@ func firstOfDifference(got, want []string) string {
 	return ""
 }
 
-// What the limits leave fits in a FLOAT64, at every step of the sums of 10^12 rows.
+// Values within the limits fit in a FLOAT64 at every step of the sums over 10^12 rows.
 func TestSumsWithinLimitsFit(t *testing.T) {
 	const rows, lastDigit = 1e12, 0x1p-53
 	leastQ, mostQ := methodspan.LeastP*methodspan.LeastP, 1/methodspan.LeastP
-	n, x, leastN := methodspan.MostMeasured/leastQ, methodspan.MostTime/leastQ, 1/mostQ // of one row
-	// A difference of sums is a multiple of the last digit of the least number in them.
+	n, x, leastN := methodspan.MostMeasured/leastQ, methodspan.MostTime/leastQ, 1/mostQ // for one row
+	// A difference of sums is a multiple of the last digit of the smallest number in the sums.
 	leastLeft := min(leastCalls, leastN) * lastDigit
 	scale := 1 + rows*n/leastLeft
 	leastFactor := leastLeft / (rows * n)

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// extremes are rows each of which has one number at the edge of what can be, or beyond it.
+// extremes returns rows that each have one number at the edge of the valid range or beyond it.
 func extremes() (rows []methodspan.Row) {
 	start := fixture.Start.UnixNano()
 	add := func(spoil func(r *methodspan.Row)) {
@@ -49,7 +49,7 @@ func extremes() (rows []methodspan.Row) {
 			func(r *methodspan.Row) { r.Calls = x }, func(r *methodspan.Row) { r.Errors = x },
 			func(r *methodspan.Row) { r.WallSq = x }, func(r *methodspan.Row) { r.CPUSq = x },
 			func(r *methodspan.Row) { r.P = x }, func(r *methodspan.Row) { r.CPUP = x }, func(r *methodspan.Row) { r.P, r.CPUP = x, x },
-			func(r *methodspan.Row) { r.P, r.CPUP = 1e300, x }, // weightless in wall time
+			func(r *methodspan.Row) { r.P, r.CPUP = 1e300, x }, // no weight in wall time
 			func(r *methodspan.Row) { r.USDPerCoreHour = &x },
 			func(r *methodspan.Row) { r.Process.Cores = x }, func(r *methodspan.Row) { r.Process.HostCores = x }, func(r *methodspan.Row) { r.Process.CPULimit = x },
 		} {
@@ -59,8 +59,8 @@ func extremes() (rows []methodspan.Row) {
 	return rows
 }
 
-// What a view reads of a row is what Row.Bound leaves of it, and what compact leaves is read as
-// before, without looking at values.
+// A view reads the values of a row as Row.Bound limits them. After compact it reads the same values without
+// checks of the values.
 func TestBoundsAreThoseOfRows(t *testing.T) {
 	rows := extremes()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
@@ -115,14 +115,14 @@ func TestBoundsAreThoseOfRows(t *testing.T) {
 				t.Errorf("%s row %d:\n%s after compact, was\n%s", rows[i].Level, i, line, got[i])
 			}
 		}
-		// Sums have weights below zero, of which row groups say nothing.
+		// Rollup rows have negative weights; the statistics of row groups do not cover those.
 		if look, impossible := boundsIn(t, root); !maps.Equal(look, map[string]bool{"p": true, "cpu_p": true}) || len(impossible) > 0 {
 			t.Errorf("after compact to look at: %v, impossible: %+v", look, impossible)
 		}
 	}
 }
 
-// stored are the rows of a warehouse of one file: it has no limit or cores of a host below zero.
+// stored returns the rows of a warehouse of one file, which has no negative CPU limit or number of host cores.
 func stored(t *testing.T, root string) []methodspan.Row {
 	t.Helper()
 	s, err := table.Open(root)
@@ -150,7 +150,7 @@ func boundsIn(t *testing.T, root string) (map[string]bool, []Impossible) {
 	return w.bounds.look, impossible
 }
 
-// Rows that were added up have weights below zero, and may be weightless in wall time alone.
+// Rollup rows can have negative weights, and can have no weight in wall time alone.
 func TestWeightsOfSumsStay(t *testing.T) {
 	rows := extremes()[:4]
 	for i, p := range [][2]float64{{-2, 0.5}, {1e300, 5e-301}, {0.5, 2e300}, {-1e300, -1e-300}} {
@@ -162,7 +162,7 @@ func TestWeightsOfSumsStay(t *testing.T) {
 	}
 }
 
-// Texts that are the same in all rows are not read; those of some rows, or of other files, stay.
+// Text columns with one value in all rows are not read from files. Columns that differ between rows or files are.
 func TestTextsThatAreTheSameInAllRows(t *testing.T) {
 	rows := func(service, version, signature string) []methodspan.Row {
 		r := methodspan.Row{

@@ -9,9 +9,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Of calls of two sampling rates in one time bucket it is chance whether those that took long had the one or
-// the other: the share of calls above the cap is that of the records. Of calls that were kept for taking long it is
-// what they stand for.
+// Calls of one time bucket have two sampling rates, and chance decides which rate a slow call had. The share of calls
+// above the cap is therefore the share of records. For tail samples it is the share of the calls they represent.
 func TestCallsAboveTheCap(t *testing.T) {
 	for _, tail := range []bool{false, true} {
 		var items []methodspan.Item

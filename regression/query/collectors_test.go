@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// together uploads directories to a bucket, a collector's prefix each.
+// together uploads directories to a bucket, each under the prefix of one collector.
 func together(t *testing.T, roots []string) (address string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -41,7 +41,7 @@ func together(t *testing.T, roots []string) (address string) {
 	return address
 }
 
-// spread writes items to so many directories, by turns.
+// spread writes items to directories in turn, one directory per collector.
 func spread(t *testing.T, collectors int, items []methodspan.Item) []string {
 	t.Helper()
 	shares := make([][]methodspan.Item, collectors)
@@ -55,7 +55,7 @@ func spread(t *testing.T, collectors int, items []methodspan.Item) []string {
 	return roots
 }
 
-// randomItems are random raw rows, fifty in an item.
+// randomItems returns n random raw rows in items of 50 rows.
 func randomItems(seed uint64, n int) (items []methodspan.Item) {
 	rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, 7)), n)
 	for i := range rows {
@@ -108,7 +108,7 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 	}
 }
 
-// Late rows get weights together with rollup rows; rolling them up, too, changes nothing.
+// Late rows get weights together with rollup rows. Rolling up the late rows changes no result.
 func TestLateRowsOfSeveralCollectors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -135,8 +135,8 @@ func TestLateRowsOfSeveralCollectors(t *testing.T) {
 	}
 }
 
-// Calls cost the same wherever they were counted and timed: by a collector that the process
-// left before they ended, by one that only counted them, by one that did not time their CPU.
+// The cost of calls does not depend on which collector counted and timed them: one that the process left before they
+// ended, one that only counted them, or one that did not time their CPU.
 func TestWhereCallsAreCountedAndTimed(t *testing.T) {
 	skipLong(t)
 	at := func(hours int) int64 { return fixture.Start.Add(time.Duration(hours) * time.Hour).UnixNano() }
@@ -196,7 +196,7 @@ func TestWhereCallsAreCountedAndTimed(t *testing.T) {
 			}
 		}
 	}
-	// Late counts of a date that was added up, of one collector.
+	// Late counts for a date that was rolled up, with one collector.
 	root := fixture.Write(t, fixture.Items("often", often...))
 	then := fixture.Start.Add(10 * 24 * time.Hour)
 	runMaintenance(t, root, then, maintain.Policy{MinuteAfter: 24 * time.Hour})
@@ -206,7 +206,7 @@ func TestWhereCallsAreCountedAndTimed(t *testing.T) {
 	}
 }
 
-// The relations have the same columns however many collectors there are.
+// The relations have the same columns for any number of collectors.
 func TestColumnsOfSeveralCollectors(t *testing.T) {
 	items, _ := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 3, Requests: 5}.Run()
 	roots := spread(t, 2, items)
@@ -272,7 +272,7 @@ func TestCountedHereAndTimedThere(t *testing.T) {
 		for _, m := range costs.Methods {
 			x, counted, unmeasured = x+m.X, counted+m.Calls, unmeasured+m.UnmeasuredCalls
 		}
-		// A method that no collector has timed is nobody's: 1.8% of them, 0.99^400.
+		// The cost of a method that no collector timed is unknown: 1.8% of the methods, 0.99^400.
 		const all = collectors * methods * calls
 		if counted != all || unmeasured > 0.04*all || math.Abs(x+unmeasured*1e6-all*1e6) > 1 {
 			t.Errorf("%s: %v calls, %v of them not measured, %v ns; want %v calls of 1e6 ns", what, counted, unmeasured, x, all)
@@ -289,7 +289,7 @@ func TestCountedHereAndTimedThere(t *testing.T) {
 	check("by hour")
 }
 
-// The window of a user's statement is cut from weighted rows, of several collectors too.
+// The window of a user's statement is cut after rows have their weights, with several collectors too.
 func TestUserWindowIsCutAfterWeighting(t *testing.T) {
 	shop := fixture.Shop{Seed: 3, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 90, Requests: 10, Rate: map[string]float64{fixture.Rate: 0.2}, CPURate: 0.5}
 	items, _ := shop.Run()

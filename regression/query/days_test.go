@@ -28,7 +28,7 @@ func daysOf(t *testing.T, root string, metric Metric, window Window) []MethodDay
 	return out
 }
 
-// Single calls are weighed, and what is above the quantile is cut.
+// Single calls are weighted, and those above the quantile are capped.
 func TestDaysOfRawRows(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for day := range 2 {
@@ -37,7 +37,7 @@ func TestDaysOfRawRows(t *testing.T) {
 		for i := range 1000 {
 			cpu := time.Millisecond
 			if day == 1 && i == 0 {
-				cpu = time.Second // one in 2000
+				cpu = time.Second // one recorded call in 2000
 			}
 			p.Call("a.B", "a.C", at.Add(time.Duration(i)*time.Millisecond), 2*time.Second, cpu, 0.25, 1)
 		}
@@ -63,8 +63,7 @@ func TestDaysOfRawRows(t *testing.T) {
 	}
 }
 
-// Rows that were rolled up count as the calls they stand for, cut in their
-// histograms.
+// Rollup rows count as the calls they represent, capped in their histograms.
 func TestDaysOfRollups(t *testing.T) {
 	d := fixture.Daily{Seed: 1, Methods: []string{"a.B"}, First: fixture.Start.Truncate(24 * time.Hour), Days: 5, Records: 500, WallOnly: true}
 	root := d.Write(t)
@@ -73,7 +72,7 @@ func TestDaysOfRollups(t *testing.T) {
 	}
 	window := Window{From: d.First.AddDate(0, 0, 1), To: d.First.AddDate(0, 0, 4)}
 	days := daysOf(t, root, Wall, window)
-	if len(days) != 6 { // by two callers
+	if len(days) != 6 { // two callers each
 		t.Fatalf("%+v", days)
 	}
 	for _, d := range days {
@@ -85,7 +84,7 @@ func TestDaysOfRollups(t *testing.T) {
 		if d.Records != 500 || math.Abs(d.Weight-50_000) > 1e-6 {
 			t.Errorf("%v records stand for %v calls", d.Records, d.Weight)
 		}
-		// exp(0.5^2/2) is 1.133; the most expensive call in 200 is cut.
+		// exp(0.5^2/2) is 1.133; the most expensive call in 200 is capped.
 		if mean/factor < 1.08e5 || mean/factor > 1.17e5 || math.Abs(level-math.Log(1e5*factor)) > 0.05 {
 			t.Errorf("%s: mean %v, mean logarithm %v", d.Caller, mean, level)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Rows of one service that are stored twice say nothing of another.
+// Duplicate rows of one service do not affect another service.
 func TestDuplicatesAreOfTheServiceAskedFor(t *testing.T) {
 	p := fixture.NewProcess("1.0", "a", fixture.Start)
 	p.Counts("a.B", fixture.Start, time.Minute, 3)
 	twice := p.Item()
-	twice.Rows = append(twice.Rows, twice.Rows...) // with the same places in the item
+	twice.Rows = append(twice.Rows, twice.Rows...) // with the same positions in the item
 	root := fixture.Write(t, []methodspan.Item{twice})
 	w, err := query.Open(t.Context(), root, query.Window{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// lines are the rows of a statement as texts.
+// lines returns the result rows of a statement as texts.
 func lines(t *testing.T, root, statement string) (lines []string) {
 	t.Helper()
 	w, err := Open(t.Context(), root, Window{})
@@ -31,8 +31,8 @@ func lines(t *testing.T, root, statement string) (lines []string) {
 	return lines
 }
 
-// oddEnds are rows whose ends follow from start and wall time, nearly follow, and would
-// follow if the sum of both were not too large for the engine.
+// oddEnds returns rows whose ends follow from start and wall time, nearly follow, and would follow if the sum of both
+// were not too large for the engine.
 func oddEnds() []methodspan.Row {
 	start := fixture.Start.UnixNano()
 	resource := &methodspan.Resource{Service: "shop", Version: "1"}
@@ -49,7 +49,7 @@ func oddEnds() []methodspan.Row {
 	return rows
 }
 
-// The end of every row is there for every statement, stored or not.
+// Every statement finds the end of every row, whether it is stored or not.
 func TestEveryRowHasItsEnd(t *testing.T) {
 	rows := oddEnds()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
@@ -57,7 +57,7 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 	files := lines(t, root, "SELECT row_seq, end_ns FROM method_files ORDER BY row_seq")
 	for i, r := range rows {
 		end := r.EndNS
-		if end < r.StartNS || end > methodspan.Until(time.Now()) { // it cannot be
+		if end < r.StartNS || end > methodspan.Until(time.Now()) { // impossible
 			end = r.StartNS
 		}
 		want := fmt.Sprint(i, end)
@@ -65,7 +65,7 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 			t.Errorf("row %d: %s, of its file %s, want %s", i, got[i], files[i], want)
 		}
 	}
-	// Otherwise the test would show nothing.
+	// Without missing ends the test would prove nothing.
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +77,10 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 	}
 }
 
-// A statement that does not ask for the end reads neither it nor what it follows from.
+// A statement that does not use the end reads neither the end nor the columns from which it is computed.
 func TestEndsCostNothingWhereTheyAreNotAskedFor(t *testing.T) {
 	rows := oddEnds()
-	rows[0].Resource = &methodspan.Resource{Service: "other", Version: "1"} // the same in all rows is not looked at
+	rows[0].Resource = &methodspan.Resource{Service: "other", Version: "1"} // a column with one value in all rows is not read
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
 	w, err := Open(t.Context(), root, Window{})
 	if err != nil {
@@ -109,7 +109,7 @@ func TestEndsCostNothingWhereTheyAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// The query that the docs recommend to other programs returns the table.
+// The query that the docs recommend to other programs reads the table.
 func TestOtherProgramsReadTheTable(t *testing.T) {
 	rows := oddEnds()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))

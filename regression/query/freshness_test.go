@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// loadJob has rows loaded that end ago before now, by one job.
+// loadJob loads rows by one job; each row ended the given time (ago) before now.
 func loadJob(t *testing.T, s *fake.Server, now time.Time, id string, ago ...time.Duration) {
 	t.Helper()
 	s.Now = func() time.Time { return now }
@@ -61,7 +61,7 @@ func TestLoadJobsTellFreshness(t *testing.T) {
 		return list
 	}
 	day := fixture.Start
-	// A thousand rows in two jobs; 2 of them are older than what is said.
+	// A thousand rows in two jobs; 2 of them are older than the reported P99.
 	loadJob(t, s, day.Add(10*time.Minute), "a", append(minutes(599, 3*time.Minute), 9*time.Minute)...)
 	loadJob(t, s, day.Add(20*time.Minute), "b", append(minutes(399, 5*time.Minute), 19*time.Minute)...)
 	s.OnLoad = func(int) *bigquery.JobError { return nil }

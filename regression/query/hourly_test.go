@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// keepSums keeps hourly rollups of the rows of all dates that are over.
+// keepSums writes hourly rollups of the rows of all closed days.
 func keepSums(t *testing.T, root string, now time.Time) {
 	t.Helper()
 	job := maintain.Job{
@@ -32,8 +32,8 @@ func keepSums(t *testing.T, root string, now time.Time) {
 	}
 }
 
-// lakesWithSums are rows whose callers are all known, with rollups of them: of one collector,
-// and of two of which one has added its own up by minute.
+// lakesWithSums returns warehouses of rows whose callers are all known, with hourly rollups: one of a single
+// collector, and one of two collectors, where one has rolled up its own rows by minute.
 func lakesWithSums(t *testing.T) map[string]string {
 	t.Helper()
 	items := randomItems(31, 5000)
@@ -99,8 +99,8 @@ func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 	}
 }
 
-// wholeVersions compares versions from their first row to their last one, which may be
-// anywhere in an hour: sums of these hours hold nothing else of the version.
+// wholeVersions compares versions from their first row to their last row, which can be anywhere in an hour. The
+// rollups of these hours contain no other rows of the version.
 func wholeVersions(t *testing.T, w *Warehouse, sums []table.Sums) {
 	t.Helper()
 	for _, whole := range []bool{true, false} {
@@ -156,8 +156,8 @@ func wholeVersions(t *testing.T, w *Warehouse, sums []table.Sums) {
 	}
 }
 
-// everyBin is what percentiles are made of, but for WallOfBoth: which of its calls had both times
-// a sum does not say.
+// everyBin returns the histogram bins behind the percentiles, except those of WallOfBoth: a rollup row does not record
+// which of its calls had both times.
 func everyBin(t *testing.T, w *Warehouse, window Window) map[string][]float64 {
 	t.Helper()
 	spreads, err := w.Spreads(t.Context(), window, Filter{})
@@ -176,7 +176,7 @@ func everyBin(t *testing.T, w *Warehouse, window Window) map[string][]float64 {
 	return out
 }
 
-// nearlySame allows for times of sums, which are whole nanoseconds.
+// nearlySame allows for the rounding of times in rollup rows to whole nanoseconds.
 func nearlySame(t *testing.T, where string, said, want map[string][]float64) {
 	t.Helper()
 	if len(said) != len(want) {
@@ -194,8 +194,8 @@ func nearlySame(t *testing.T, where string, said, want map[string][]float64) {
 	}
 }
 
-// A window cuts the dates in which it begins or ends within an hour; only those are read row
-// by row, and no row is read in addition to its sum.
+// A window that begins or ends within an hour cuts the date of that hour. Only such dates are read row by row, and no
+// row is read in addition to its rollup.
 func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
 	root := lakesWithSums(t)["one collector"]
 	w, err := Open(t.Context(), root, Window{})
@@ -318,8 +318,8 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 	}
 }
 
-// Readers of a bucket do without sums that are gone or damaged, or that there is no room for,
-// and read those of the other dates.
+// Readers of a bucket skip rollups that are missing, damaged or too large for the space, and read those of the other
+// dates.
 func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -386,8 +386,8 @@ func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// An instance that has no name is one among others, in rows, in sums in their place and in
-// their rollups.
+// An instance without a name counts as one instance: in rows, in the rollups that replace rows, and in pre-aggregated
+// rollups.
 func TestInstancesAreCountedInSums(t *testing.T) {
 	for _, instances := range [][]string{{"a"}, {"", "a"}, {"", "a", "b", "c"}} {
 		var rows []methodspan.Row

@@ -11,9 +11,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// started is a process whose calls cost twice as much in its first second, after which its
-// counts are cut once by rates that arrive, and then each minute. It returns what each
-// interval sends, in order, and the cost of all calls of each.
+// started simulates a process whose calls cost twice as much in its first second. Its counts are flushed once after
+// this second, when new rates arrive, and then each minute. It returns the rows sent in each interval, in order, and
+// the total cost of all calls of each interval.
 func started(seed uint64, instance string, start time.Time, minutes int) (measured, counted [][]methodspan.Row, truth []float64) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	ends := []time.Time{start.Add(time.Second)}
@@ -44,7 +44,7 @@ func started(seed uint64, instance string, start time.Time, minutes int) (measur
 	return measured, counted, truth
 }
 
-// total is what the statements make of rows, and if thorough the view: they must agree.
+// total returns the total that the statements compute from rows. If thorough, the total of the view must be the same.
 func total(t *testing.T, root string, thorough bool) (ns float64, pending int64) {
 	t.Helper()
 	w, err := Open(t.Context(), root, Window{})
@@ -94,20 +94,19 @@ func total(t *testing.T, root string, thorough bool) (ns float64, pending int64)
 	return ns, pending
 }
 
-// Whatever has arrived of several processes, counts being behind measurements by any time,
-// and cut off at any point: the total is that of the calls that were counted, and what
-// was measured beyond them is pending. Nothing depends on the order.
+// Rows of several processes arrive in any order and stop at any point, counts any time after measurements. The total
+// is that of the counted calls, and measurements without counts are pending. Nothing depends on the order.
 func TestTotalsAtEveryArrival(t *testing.T) {
 	skipLong(t)
 	start := fixture.Start.Add(20*time.Minute + 47*time.Second)
-	var queues [][][]methodspan.Row // of each process, in the order in which it sends
-	truths := map[int]float64{}     // of the counts at this place of queues
+	var queues [][][]methodspan.Row // rows of each process, in sending order
+	truths := map[int]float64{}     // true cost behind the counts at each position of the queues
 	place := func(q, i int) int { return q*1000 + i }
 	for q, instance := range []string{"a", "b", "c"} {
 		measured, counted, truth := started(uint64(q+1), instance, start.Add(time.Duration(q)*3*time.Second), 2)
 		var queue [][]methodspan.Row
 		for i := range counted {
-			// Measurements leave in parts, the counts behind them.
+			// Measurements are sent in parts, followed by their counts.
 			half := len(measured[i]) / 2
 			queue = append(queue, measured[i][:half], measured[i][half:], counted[i])
 			truths[place(q, len(queue)-1)] = truth[i]
@@ -148,7 +147,7 @@ func TestTotalsAtEveryArrival(t *testing.T) {
 			if pending != want {
 				t.Errorf("seed %d after %d items: %d pending of %d", seed, len(items), pending, want)
 			}
-			// Of the first second there are some 20 records a process, with a relative error of 6%.
+			// The first second has some 20 records per process, with a relative error of 6%.
 			if known == 0 && ns != 0 || known > 0 && math.Abs(ns/known-1) > 0.15 {
 				t.Errorf("seed %d after %d items: %v ns of %v", seed, len(items), ns, known)
 			}
@@ -159,8 +158,8 @@ func TestTotalsAtEveryArrival(t *testing.T) {
 	}
 }
 
-// Measurements of a process that was killed wait for an hour and count from then on like
-// those of others; what is of the newest hour alone depends on no other service's clock.
+// Measurements of a killed process are pending for an hour and then count like others. Within the newest hour, the
+// clock of another service has no effect.
 func TestNothingIsPendingForEver(t *testing.T) {
 	measured, counted, _ := started(1, "a", fixture.Start, 1)
 	rows := append(append(append([]methodspan.Row{}, measured[0]...), counted[0]...), measured[1]...) // killed

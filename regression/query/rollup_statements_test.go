@@ -15,20 +15,20 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Where each statement is compared on raw rows and on sums of them. A new one must
-// find its place here.
+// comparedOnSums maps each statement to the helper that compares it on raw rows and on rollup rows. A new statement
+// must be added here.
 var comparedOnSums = map[string]string{
 	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
 	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "priced": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	"stats_of_sums": "TestRolledUpDatesAreWithoutProbes of package cost",
-	// These are about single processes, items and files, which sums have none of.
+	// Statements about single processes, items and files, which rollup rows do not contain.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	"batches": "wantNothingOfSums", "measured_above_counted": "wantNothingOfSums", "once": "wantNothingOfSums",
 	"pending": "wantNothingOfSums", "began": "askMore", "assumed": "askMore", "merged": "askMore",
-	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
+	// Relations that users' statements read: see TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
-	// Parts of others, and what only BigQuery is asked.
+	// Parts of other statements, and statements for BigQuery alone.
 	"last_beats": "", "method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
 	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "create_uncounted": "", "uncounted_from": "", "is_pending": "", "of_sums": "", "tallied_sums": "", "view_of_method_cost": "", "extent": "",
 }
@@ -49,7 +49,7 @@ func TestEveryStatementIsComparedOnSums(t *testing.T) {
 	}
 }
 
-// askMore runs the statements that ask does not.
+// askMore runs the statements that ask does not run.
 func askMore(t *testing.T, root string) answers {
 	t.Helper()
 	ctx := context.Background()
@@ -81,7 +81,7 @@ func askMore(t *testing.T, root string) answers {
 	}
 	stocks, err := w.Stocks(ctx, Window{}, Filter{})
 	must(err)
-	for _, s := range stocks { // rows are fewer, that is what sums are for
+	for _, s := range stocks { // without the number of rows, which a rollup reduces
 		a.add("stock "+s.String()+" foreign calls", s.ForeignCalls)
 		a.add("stock "+s.String()+" assumed calls", s.AssumedCalls)
 		a.add("stock "+s.String()+" first", float64(s.First.UnixNano()))
@@ -102,7 +102,7 @@ func askMore(t *testing.T, root string) answers {
 
 	samplings, err := w.Sampling(ctx, Window{}, Filter{})
 	must(err)
-	for _, s := range samplings { // probabilities are those of raw rows
+	for _, s := range samplings { // probabilities exist for raw rows only
 		name := fmt.Sprintf("sampling %s %s %q ", s.Service, s.Full, s.Version)
 		a.add(name+"calls", s.Calls)
 		a.add(name+"measured", float64(s.Measured))
@@ -198,9 +198,9 @@ func comparedVersions(s Service) [2]Compared {
 	}
 }
 
-// spreadsOf are the bins of the times of single calls: the same of sums, since a
-// call falls into the bin of a histogram that it falls into by itself. Which of its calls had
-// both times a sum does not say: of WallOfBoth only the calls are the same.
+// spreadsOf returns the bins of the times of single calls. They are the same for rollup rows, since a histogram puts
+// a call into the bin that it has by itself. A rollup row does not record which of its calls had both times: for
+// WallOfBoth only the number of calls is the same.
 func spreadsOf(t *testing.T, root string) answers {
 	t.Helper()
 	w, err := Open(context.Background(), root, Window{})
@@ -225,9 +225,9 @@ func spreadsOf(t *testing.T, root string) answers {
 	return a
 }
 
-// tailsOf are the calls that say how skew a method's are, by stratum, and the mean of
-// all: rows weigh what they were kept with, which sums are corrected of, so that it is
-// the same but for chance.
+// tailsOf returns the numbers of timed calls by stratum, which show how skewed a method's costs are, and the mean of
+// all calls. The sampling probability of a raw row sets its weight, and rollup rows are corrected for the counts: the
+// means are the same except for chance.
 func tailsOf(t *testing.T, root string) (timed answers, means map[MethodName]float64) {
 	t.Helper()
 	w, err := Open(context.Background(), root, Window{})
@@ -258,8 +258,8 @@ func tailsOf(t *testing.T, root string) (timed answers, means map[MethodName]flo
 	return timed, means
 }
 
-// distributionOf are the shares of calls by bins of a quarter of an octave, from
-// which of 1% a call may come out in the next one.
+// distributionOf returns the shares of calls by bins of a quarter of an octave. A call within 1% of the edge of a bin
+// can fall into the neighboring bin.
 func distributionOf(t *testing.T, root string) map[string][]Share {
 	t.Helper()
 	ctx := context.Background()
@@ -292,8 +292,8 @@ func distributionOf(t *testing.T, root string) map[string][]Share {
 	return out
 }
 
-// wantDistribution wants the same calls, and at the edge of every bin no more of
-// them on the other side than lie within 1% of it by the finer bins.
+// wantDistribution requires the same calls. At the edge of each bin at most those calls can change sides that the
+// finer bins place within 1% of the edge.
 func wantDistribution(t *testing.T, got, want map[string][]Share, fine answers) {
 	t.Helper()
 	below := func(shares []Share, bin int64) (n float64) {
@@ -329,8 +329,8 @@ func wantDistribution(t *testing.T, got, want map[string][]Share, fine answers) 
 	}
 }
 
-// wantNothingOfSums: what is about single processes, queue items and files says
-// nothing of sums rather than something wrong.
+// wantNothingOfSums requires that statements about single processes, queue items and files return nothing for rollup
+// rows, instead of wrong results.
 func wantNothingOfSums(t *testing.T, root string) {
 	t.Helper()
 	ctx := context.Background()
@@ -365,8 +365,7 @@ func wantNothingOfSums(t *testing.T, root string) {
 	}
 }
 
-// wantAlike compares with a tolerance of 1% what is read from histograms, the rest
-// to rounding.
+// wantAlike compares results that come from histograms with a tolerance of 1%, and others to rounding.
 func wantAlike(t *testing.T, what string, got, want answers, skip func(string) bool) {
 	t.Helper()
 	histogram := func(name string) bool { return strings.Contains(name, " ~") }
@@ -378,7 +377,7 @@ func wantAlike(t *testing.T, what string, got, want answers, skip func(string) b
 	}
 }
 
-// The other statements say of sums what they say of raw rows, too.
+// The other statements return the same results for rollup rows as for raw rows.
 func TestRollupTruthOfTheOtherStatements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")

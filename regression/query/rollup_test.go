@@ -32,12 +32,12 @@ func runMaintenance(t *testing.T, root string, now time.Time, p maintain.Policy)
 	return report
 }
 
-// answers are what the statements say, by name.
+// answers holds the results of statements by name.
 type answers map[string]float64
 
 func (a answers) add(name string, x float64) { a[name] += x }
 
-// ask runs every statement whose totals a rollup must keep.
+// ask runs every statement whose totals a rollup must preserve.
 func ask(t *testing.T, root string) answers {
 	t.Helper()
 	ctx := context.Background()
@@ -129,8 +129,7 @@ func ask(t *testing.T, root string) answers {
 	return a
 }
 
-// compare wants the same answers: counts exactly, estimates to the rounding of
-// times to whole nanoseconds, which shows where times are short.
+// compare requires the same results, to the rounding of times to whole nanoseconds, which shows where times are short.
 func compare(t *testing.T, what string, got, want answers, skip func(name string) bool) {
 	t.Helper()
 	wrong := 0
@@ -152,8 +151,8 @@ func compare(t *testing.T, what string, got, want answers, skip func(name string
 	}
 }
 
-// busyDates is a shop whose rates and lookups of callers are such that weight
-// cells of every kind come up, over two dates, next to rows of every other kind.
+// busyDates writes two dates of a shop whose rates and caller lookups produce weight cells of every kind, next to rows
+// of every other kind.
 func busyDates(t *testing.T) string {
 	t.Helper()
 	var commits [][]methodspan.Item
@@ -172,7 +171,7 @@ func busyDates(t *testing.T) string {
 				}
 			}
 		}
-		// Several commits a date.
+		// Several commits per date.
 		for len(items) > 0 {
 			n := min(len(items), 60)
 			commits = append(commits, items[:n])
@@ -212,13 +211,13 @@ func TestRollupTruth(t *testing.T) {
 	compare(t, "by hour at once", ask(t, straight), raw, shared)
 }
 
-// shared leaves out what depends on how rows of unknown caller are shared out: by
-// minute as in raw rows, by hour over the whole hour.
+// shared reports whether a result depends on how the cost of rows with unknown caller is distributed: by minute for
+// raw rows and minute rollups, over the whole hour for hourly rollups.
 func shared(name string) bool {
 	return strings.HasPrefix(name, "edge ") || strings.HasSuffix(name, " self") || strings.HasSuffix(name, " self usd") || strings.HasSuffix(name, " orphan")
 }
 
-// quantilesOf are the weighted quantiles of the wall time of each method.
+// quantilesOf returns the weighted quantiles of the wall time of each method.
 func quantilesOf(t *testing.T, root string) map[string][3]float64 {
 	t.Helper()
 	type weighed struct{ x, w float64 }
@@ -266,7 +265,7 @@ func quantilesOf(t *testing.T, root string) map[string][3]float64 {
 	return out
 }
 
-// wantQuantiles wants them within the 1% of a histogram's bins.
+// wantQuantiles requires the same quantiles within the 1% of a histogram bin.
 func wantQuantiles(t *testing.T, root string, want map[string][3]float64) {
 	t.Helper()
 	for method, got := range quantilesOf(t, root) {
@@ -278,8 +277,8 @@ func wantQuantiles(t *testing.T, root string, want map[string][3]float64) {
 	}
 }
 
-// Sums name groups of instances: where only some of the dates were added up, an instance
-// is not counted again as its group.
+// Rollup rows name groups of instances. If only some dates are rolled up, an instance is not counted again in its
+// group.
 func TestInstancesWherePartWasAddedUp(t *testing.T) {
 	midnight := fixture.Start.Truncate(24 * time.Hour)
 	var commits [][]methodspan.Item
@@ -337,8 +336,8 @@ func TestInstancesWherePartWasAddedUp(t *testing.T) {
 	check("the first date by hour, the second by minute")
 }
 
-// What arrives late for a date that was rolled up is added as raw rows, which
-// weigh by themselves, and rolled up with the rest once no more comes.
+// Rows that arrive late for a rolled-up date are added as raw rows with their own weights. They are rolled up with the
+// rest once no more rows arrive.
 func TestLateRowsOfARolledDate(t *testing.T) {
 	root := busyDates(t)
 	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -364,7 +363,7 @@ func TestLateRowsOfARolledDate(t *testing.T) {
 	compare(t, "late rows", ask(t, root), withLate, shared)
 }
 
-// A query of some dates opens their files and no others, raw or rolled up.
+// A query of some dates opens only their files, raw or rolled up.
 func TestFilesReadFollowTheWindow(t *testing.T) {
 	root := busyDates(t)
 	midnight := fixture.Start.Truncate(24 * time.Hour)
@@ -394,8 +393,8 @@ func TestFilesReadFollowTheWindow(t *testing.T) {
 	}
 }
 
-// Rows of every kind, probability and stratum, with cells of every size; callers
-// are known. Errors of the sums show up in the totals.
+// Rows of every kind, probability and stratum, with cells of every size and known callers. Errors of the rollups show
+// up in the totals.
 func TestRollupOfRandomRows(t *testing.T) {
 	skipLong(t)
 	for seed := range uint64(4) {
@@ -419,5 +418,5 @@ func TestRollupOfRandomRows(t *testing.T) {
 	}
 }
 
-// ofRuns leaves out how often a version came and went: an hour hides holes in it.
+// ofRuns reports whether a result counts how often a version came and went: an hourly rollup hides gaps within an hour.
 func ofRuns(name string) bool { return strings.HasPrefix(name, "runs ") }

@@ -20,11 +20,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the statements for BigQuery")
 
-// statements are all that BigQuery is asked, with every condition that there may
-// be: one that is left out leaves a part of them.
+// statements returns every statement for BigQuery with every condition that it can have; omitting a condition removes
+// only its part.
 func statements(t *testing.T) map[string]string {
 	t.Helper()
-	out := statementsOf(t, Filter{Namespace: "n", Service: "s", Environment: "e"}, &Service{Namespace: "n", Name: "s"}) // of an unknown environment
+	out := statementsOf(t, Filter{Namespace: "n", Service: "s", Environment: "e"}, &Service{Namespace: "n", Name: "s"}) // environment unknown
 	for name, text := range documented(t, out) {
 		out[name] = text
 	}
@@ -32,7 +32,7 @@ func statements(t *testing.T) map[string]string {
 	return out
 }
 
-// statementsOf are those of services that pass a filter, and of the one that is compared.
+// statementsOf returns the statements for services that pass filter and for the compared service.
 func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -48,7 +48,7 @@ func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]str
 		out[name] = strings.TrimSpace(text) + "\n"
 	}
 	for _, metric := range []Metric{CPU, Wall} {
-		timeBucket := map[Metric]time.Duration{CPU: sumsFrom, Wall: time.Minute}[metric] // summed and not
+		timeBucket := map[Metric]time.Duration{CPU: sumsFrom, Wall: time.Minute}[metric] // rollup sums, and rows
 		for _, template := range []string{"profile", "history", "distribution"} {
 			add(template+"_"+string(metric), template, Ask{Metric: metric, TimeBucket: timeBucket}.scope())
 		}
@@ -73,9 +73,8 @@ func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]str
 	return out
 }
 
-// documented are the statements that docs/guides/bigquery.md shows: whole ones in blocks, and
-// those that `corehour sql` is given, in their frame. In the place of the view stands
-// its definition.
+// documented returns the statements of docs/guides/bigquery.md: whole statements in blocks, and arguments of
+// `corehour sql` within the statement that wraps them. The definition of the view replaces its name.
 func documented(t *testing.T, statements map[string]string) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/guides/bigquery.md")
@@ -104,9 +103,8 @@ func documented(t *testing.T, statements map[string]string) map[string]string {
 
 const statementsDir = "testdata/bigquery"
 
-// TestStatementsForBigQueryAreChecked: the files hold the statements as they are
-// rendered, and each was accepted by the analyzer in this very spelling.
-// `make check-bigquery-sql` checks them and writes checked.json.
+// TestStatementsForBigQueryAreChecked requires that the files contain the statements as rendered, and that the
+// analyzer accepted exactly this text. `make check-bigquery-sql` checks them and writes checked.json.
 func TestStatementsForBigQueryAreChecked(t *testing.T) {
 	var checked map[string]string
 	data, err := os.ReadFile(filepath.Join(statementsDir, "checked.json"))
@@ -156,8 +154,8 @@ func compareFile(t *testing.T, path, want string) {
 	}
 }
 
-// Of what is divided by zero DuckDB makes NaN, BigQuery an error, and the analyzer does
-// not see it: so a divisor is a number, a length of time that is given, or NULL instead.
+// A division by zero returns NaN in DuckDB and an error in BigQuery, and the analyzer does not detect it. A divisor is
+// therefore a constant, a length of time given as a parameter, or NULL instead of zero.
 func TestStatementsDivideByNothingThatMayBeZero(t *testing.T) {
 	noCode := regexp.MustCompile(`--.*|'[^']*'`)
 	divisor := regexp.MustCompile(`/\s*([^/\n]*)`)
@@ -171,7 +169,7 @@ func TestStatementsDivideByNothingThatMayBeZero(t *testing.T) {
 	}
 }
 
-// tableColumns are the columns as the analyzer gets them.
+// tableColumns returns the columns in the form that the analyzer reads.
 func tableColumns(list []columns.Column) []map[string]string {
 	var out []map[string]string
 	for _, c := range list {
@@ -191,17 +189,17 @@ func analyzerType(c columns.Column) string {
 	return "ARRAY<STRUCT<" + strings.Join(fields, ", ") + ">>"
 }
 
-// What the analyzer does not see: every read of the table has a filter on the
-// partition, and joins have only equalities, which are what BigQuery joins by.
+// Rules that the analyzer does not check: every read of the table has a filter on the partition, and joins have only
+// equality conditions, by which BigQuery joins.
 func TestStatementsKeepTheRulesOfTheEngine(t *testing.T) {
 	scan := regexp.MustCompile("(?:FROM|JOIN) (?:method_calls|`PROJECT\\.DATASET\\.method_calls`)")
 	filter := regexp.MustCompile(`event_date (?:BETWEEN @from_date AND @to_date|>= DATE_SUB)`)
 	for name, text := range statements(t) {
 		scans, filters := len(scan.FindAllString(text, -1)), len(filter.FindAllString(text, -1))
 		if strings.HasPrefix(name, "docs_") {
-			continue // of the page, not ours; documented looks for the filter
+			continue // from the page, not ours; documented checks the filter
 		}
-		if name == "user" { // the statement reads the relation that is cut already
+		if name == "user" { // the statement reads the relation after the cut
 			scans -= strings.Count(text, "FROM method_calls") + strings.Count(text, "JOIN method_calls")
 		}
 		if scans == 0 || scans != filters {

@@ -17,7 +17,8 @@ import (
 
 const fullName = "CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END"
 
-// lakesOfRandomRows are raw rows, and rows of two collectors one of which added its own up by minute.
+// lakesOfRandomRows returns warehouses of raw rows: one collector's, and two collectors', where one has rolled up its
+// own rows by minute.
 func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
 	t.Helper()
 	items := randomItems(seed, 4000)
@@ -43,7 +44,7 @@ func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
 	return map[string]string{"raw": fixture.Write(t, items), "part of it added up": together(t, roots)}
 }
 
-// addedUpFrom has rows added up for buckets of that length and longer ones.
+// addedUpFrom makes statements add rows up for time buckets of timeBucket or longer.
 func addedUpFrom(t *testing.T, timeBucket time.Duration) {
 	before := sumsFrom
 	sumsFrom = timeBucket
@@ -81,7 +82,7 @@ func TestSumsAreThoseOfWeighedRows(t *testing.T) {
 	}
 }
 
-// everySum is all that the statements say that may add rows up.
+// everySum returns the results of all statements that can add rows up.
 func everySum(t *testing.T, w *Warehouse, m Metric, window Window, timeBucket time.Duration) map[string][]float64 {
 	t.Helper()
 	out := map[string][]float64{}
@@ -228,8 +229,8 @@ func sameSums(t *testing.T, where string, said, want map[string][]float64) {
 	}
 }
 
-// What a user's statement reads is the same whether its weights are stored or the view
-// forms them, and only stored ones spare it the columns that it does not ask for.
+// A user's statement reads the same values whether its weights are stored or computed by the view. Only stored weights
+// avoid reading the columns that the statement does not use.
 func TestStoredWeightsAreThoseOfTheView(t *testing.T) {
 	for name, root := range lakesOfRandomRows(t, 22) {
 		w, err := Open(t.Context(), root, Window{})

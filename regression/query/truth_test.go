@@ -11,8 +11,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// estimates are the totals that the view gives and those of the naive rule,
-// exact counts times the plain mean of what was measured.
+// estimates holds the totals of the view and of the naive rule: exact counts times the plain mean of the measurements.
 type estimates struct{ view, naive float64 }
 
 func estimate(t *testing.T, rows []methodspan.Row) (cpu estimates) {
@@ -30,7 +29,7 @@ func estimate(t *testing.T, rows []methodspan.Row) (cpu estimates) {
 	return estimates{table.Rows[0][0].(float64), table.Rows[0][1].(float64)}
 }
 
-// world draws calls of one method and samples them.
+// world generates calls of one method and samples them.
 type world struct {
 	rng   *rand.Rand
 	p     *fixture.Process
@@ -65,8 +64,8 @@ func (w *world) call(at time.Time, mean, p, cpuP, tailAbove float64) {
 
 func (w *world) rows() []methodspan.Row { return w.p.Item().Rows }
 
-// The figures of the design: what the weights are for. Each scene is drawn again
-// many times; bias is the mean of the relative errors.
+// TestAgainstSimulatedTruth checks the accuracy figures of the design, the reason for the weights. Each scene is
+// simulated many times; bias is the mean of the relative errors.
 func TestAgainstSimulatedTruth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -75,11 +74,11 @@ func TestAgainstSimulatedTruth(t *testing.T) {
 		name      string
 		runs      int
 		play      func(w *world)
-		tolerance float64 // of the view's bias
-		naive     float64 // bias of the naive rule, 0 = not judged
+		tolerance float64 // for the view's bias
+		naive     float64 // bias of the naive rule, 0 = not checked
 	}{
 		{"the rate adapts inside the minute", 6, func(w *world) {
-			// A burst in each minute: calls are many and dear, and the rate falls.
+			// A burst in each minute: calls are frequent and expensive, and the rate falls.
 			for minute := range 60 {
 				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
 				calls := int64(0)

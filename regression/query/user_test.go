@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// The engine may read the files of the warehouse, and what may be read there may be
-// written. EXPLAIN ANALYZE runs what it explains.
+// The engine can read the files of the warehouse, and a path that it can read it can also write. EXPLAIN ANALYZE runs
+// the statement that it explains.
 func TestExplainWritesNothing(t *testing.T) {
 	w := openOdd(t)
 	var files []string
@@ -71,7 +71,7 @@ func readAll(t *testing.T, files []string) (contents []string) {
 	return contents
 }
 
-// The driver holds an answer in memory before its first row is seen.
+// The driver holds a whole result in memory before it returns the first row.
 func TestUserAsksForTheRowsItKeeps(t *testing.T) {
 	w := openOdd(t)
 	for text, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// threeDays has one row at noon of each of three dates, in files of their own.
+// threeDays writes one row at noon of each of three dates, each in its own file.
 func threeDays(t *testing.T) string {
 	t.Helper()
 	var commits [][]methodspan.Item
@@ -57,7 +57,7 @@ func TestOpenReadsWholeDates(t *testing.T) {
 	}
 }
 
-// The window cuts rows and not their weights: those are made of whole dates.
+// The engine keeps no contents of files in its cache.
 func TestEngineKeepsNoCopyOfFiles(t *testing.T) {
 	w, err := Open(context.Background(), threeDays(t), Window{})
 	if err != nil {
@@ -76,6 +76,7 @@ func TestEngineKeepsNoCopyOfFiles(t *testing.T) {
 	}
 }
 
+// A window cuts rows and does not change their weights, which are computed from whole dates.
 func TestWindowDoesNotChangeWeights(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 90, Requests: 3,
 		Rate: map[string]float64{fixture.Rate: 0.2}}
@@ -105,7 +106,7 @@ func TestWindowDoesNotChangeWeights(t *testing.T) {
 	}
 }
 
-// A warehouse stays as it was opened while the collector writes on.
+// An open warehouse does not change while the collector writes on.
 func TestOpenIsOneCommit(t *testing.T) {
 	root := threeDays(t)
 	w, err := Open(context.Background(), root, Window{})
@@ -129,7 +130,7 @@ func TestOpenIsOneCommit(t *testing.T) {
 	}
 }
 
-// A file that is gone, or in whose place is another one, is not a warehouse of fewer rows.
+// A file that is missing or replaced is an error, not a warehouse of fewer rows.
 func TestFilesAreThoseOfTheCommit(t *testing.T) {
 	for name, spoil := range map[string]func(path, other string) error{
 		"it has ":      func(path, other string) error { return os.Rename(other, path) },
@@ -170,11 +171,11 @@ func count(t *testing.T, w *Warehouse) int64 {
 	return table.Rows[0][0].(int64)
 }
 
-// Paths with quotes and wildcards are names of files and nothing else.
+// Paths with quotes and wildcards are plain file names.
 func TestOddPaths(t *testing.T) {
 	dir := t.TempDir()
 	odd := filepath.Join(dir, "a'b [c] * ? {d}")
-	for _, path := range []string{odd, filepath.Join(dir, "a'b [c] x ? {d}"), filepath.Join(dir, "a'b c x y {d}")} { // the others match it as a pattern
+	for _, path := range []string{odd, filepath.Join(dir, "a'b [c] x ? {d}"), filepath.Join(dir, "a'b c x y {d}")} { // as a pattern, the first path matches the others
 		if err := os.Rename(threeDays(t), path); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +193,7 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// What does not fit in memory goes to a directory that Close removes.
+// Data that does not fit in memory is spilled to a directory that Close removes.
 func TestCloseRemovesWhatWasSpilled(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -204,7 +205,7 @@ func TestCloseRemovesWhatWasSpilled(t *testing.T) {
 	if err := w.start(context.Background(), "SET memory_limit = '128MB'"); err != nil {
 		t.Fatal(err)
 	}
-	// Sorting 2 million texts of 100 bytes takes twice the memory there is.
+	// Sorting 2 million texts of 100 bytes takes twice the available memory.
 	rows, err := w.db.Query("SELECT range, repeat('x', 100) || range AS t FROM range(2000000) ORDER BY hash(range)")
 	if err != nil {
 		t.Fatal(err)

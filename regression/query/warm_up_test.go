@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Rows that began before the end of their process's warm-up are left out, in buckets of rows
-// and of sums. Where the start of a process is unknown its first row in the window counts.
+// Rows that began before the end of their process's warm-up are left out, in buckets of rows and of rollup sums. If
+// the start of a process is unknown, its first row in the window counts as its start.
 func TestWarmUpIsLeftOut(t *testing.T) {
 	const warmUp = 3 * time.Minute
 	late := fixture.Start.Add(10 * time.Minute)
