@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// What is wrong is reported before anything is started. The first argument ends the flags.
+// TestExecMistakes checks that mistakes are reported before any program starts, and that the first argument
+// that is not a flag ends the flags.
 func TestExecMistakes(t *testing.T) {
 	binaries := t.TempDir()
-	if err := os.WriteFile(filepath.Join(binaries, "corehour-collector"), nil, 0o600); err != nil { // found, and never started
+	if err := os.WriteFile(filepath.Join(binaries, "corehour-collector"), nil, 0o600); err != nil { // found, but never started
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

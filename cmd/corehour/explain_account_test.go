@@ -13,7 +13,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// What the warehouse knows of a method, and which condition of an alert decided.
+// TestExplainFromTheWarehouse: with --warehouse, explain prints the versions and the cost of a method, and the
+// condition that decided whether an alert is raised.
 func TestExplainFromTheWarehouse(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
@@ -40,7 +41,7 @@ func TestExplainFromTheWarehouse(t *testing.T) {
 		}
 	}
 
-	// What people say of it.
+	// Acceptances and silences of the method.
 	if r := corehour("accept", a.ID, "--warehouse", root, "--reason", "it rounds right now", "--by", "ann"); r.code != exitNothing {
 		t.Fatalf("%+v", r)
 	}
@@ -59,7 +60,7 @@ func TestExplainFromTheWarehouse(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// In addition to the sampler of a collector.
+	// With --collector in addition, a method that the warehouse does not contain still gives exitCannotTell.
 	r = corehour("explain", "shop/codec.Encode", "--collector", serve(t, knowing()), "--service", "shop", "--warehouse", root)
 	if r.code != exitCannotTell || !strings.Contains(r.stderr, `no method "shop/codec.Encode"`) {
 		t.Errorf("%+v", r)
@@ -95,7 +96,8 @@ func TestExplainWhichMethod(t *testing.T) {
 	}
 }
 
-// Where no other look can come, one with more evidence decides, and that is said.
+// TestExplainTheOnlyLook: where no second evaluation can follow, a single evaluation decides if its evidence is
+// strong enough, and the output gives that reason.
 func TestExplainTheOnlyLook(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 12}
 	items, _ := shop.Run()
@@ -119,14 +121,15 @@ func TestExplainTheOnlyLook(t *testing.T) {
 			}
 		}
 	}
-	// A window that ended is looked at once and for all.
+	// A window whose end is fixed and past is evaluated only once, so that evaluation decides.
 	clock(t, fixture.Start.Add(time.Hour))
 	if r := corehour("regress", "--warehouse", root, "--to", "2026-03-10T09:05:30Z", "--slot", "1m", "--warm-up", "1m"); r.code != exitFound {
 		t.Errorf("%+v", r)
 	}
 }
 
-// With too little evidence for one look nothing is told, and why is.
+// TestTheOnlyLookIsNotEnough: a single evaluation with too little evidence raises no alert, and the output gives
+// the reason.
 func TestTheOnlyLookIsNotEnough(t *testing.T) {
 	clock(t, fixture.Start.Add(20*time.Minute))
 	shop := fixture.Shop{Seed: 17, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 40}

@@ -20,7 +20,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// sampler knows some methods.
+// sampler is a stub sampler that explains the methods of its map and records the requests in asked.
 type sampler struct {
 	methods map[string][]rates.Explanation
 	asked   []string
@@ -35,7 +35,7 @@ func (s *sampler) Explain(target rates.Target, method string) []rates.Explanatio
 
 func number(x float64) *float64 { return &x }
 
-// knowing has one method in every state.
+// knowing returns a sampler with a method in each state, and a method with a hostile name.
 func knowing() *sampler {
 	of := func(method string, state rates.MethodState, reason string) rates.Explanation {
 		return rates.Explanation{Service: "shop", Environment: "prod", Version: "1.4.2", Method: method, State: state,
@@ -64,7 +64,8 @@ func knowing() *sampler {
 	}}
 }
 
-// serve starts the real extension with this sampler, or with none.
+// serve starts the real samplingrates extension and returns its URL. The extension publishes s, or nothing if s
+// is nil.
 func serve(t *testing.T, s *sampler) (url string) {
 	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
@@ -126,7 +127,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What is no collector, or an old one, is said to be that.
+// TestExplainErrors: an unreachable URL, another server and an outdated collector each give an error that names
+// the cause.
 func TestExplainErrors(t *testing.T) {
 	answering := func(status int, kind, body string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -137,7 +139,7 @@ func TestExplainErrors(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	const gone = "http://127.0.0.1:1" // of a port that nobody is given
+	const gone = "http://127.0.0.1:1" // port 1, where nothing listens
 	for _, c := range []struct {
 		name string
 		args []string
@@ -172,7 +174,7 @@ func TestExplainErrors(t *testing.T) {
 	}
 }
 
-// What is printed as JSON is what the collector answered.
+// TestExplainJSONIsTheAnswer: --format json prints the explanations of the collector unchanged.
 func TestExplainJSONIsTheAnswer(t *testing.T) {
 	r := corehour("explain", "shop/codec.Encode", "--collector", serve(t, knowing()), "--service", "shop", "--format", "json")
 	var answer struct{ Explanations []rates.Explanation }

@@ -7,7 +7,8 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// A time that no row can have is as good as an open side of the window.
+// TestTimesBeyondThoseOfRows: a bound outside the range of possible row times selects the same rows as an open
+// bound.
 func TestTimesBeyondThoseOfRows(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
@@ -23,7 +24,7 @@ func TestTimesBeyondThoseOfRows(t *testing.T) {
 			}
 			ask := func(window ...string) result {
 				r := corehour(append(append([]string{args[0], "--warehouse", warehouse}, window...), args[1:]...)...)
-				if _, rest, ok := strings.Cut(r.stdout, "\n"); ok && (args[0] == "report" || args[0] == "cost") { // the first line tells the window
+				if _, rest, ok := strings.Cut(r.stdout, "\n"); ok && (args[0] == "report" || args[0] == "cost") { // the first line contains the window
 					r.stdout = rest
 				}
 				r.stderr = ""
@@ -44,7 +45,7 @@ func TestTimesBeyondThoseOfRows(t *testing.T) {
 			}
 		}
 	}
-	// Looking back from a time so far ahead is looking back from now.
+	// The default --since does not count back from a --to that far in the future, but from now.
 	if r := corehour("cost", "--warehouse", root, "--to", "9999-12-31"); r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate") {
 		t.Errorf("%+v", r)
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// unwrapped undoes the wrapping of text.
+// unwrapped joins wrapped text into a single line.
 func unwrapped(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// lengthened are rows whose names are long, wide and hostile.
+// lengthened makes the names in items long, wide and hostile.
 func lengthened(items []methodspan.Item) []methodspan.Item {
 	long := "github.com/acme/\x1b[31m" + strings.Repeat("日本語/", 12) + strings.Repeat("platform-services/", 6)
 	resources := map[*methodspan.Resource]*methodspan.Resource{}
@@ -45,7 +45,8 @@ func lengthened(items []methodspan.Item) []methodspan.Item {
 	return items
 }
 
-// No line of text is longer than a terminal, whatever the names are; --wide has them whole.
+// TestTextFits: no line of text is wider than output.MaxWidth, however long the names are. --wide prints the
+// names in full.
 func TestTextFits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -99,7 +100,7 @@ func longest(text string) int {
 	return most
 }
 
-// driftedNames is a warehouse of months whose methods have long names.
+// driftedNames returns a warehouse of several months whose methods have long names.
 func driftedNames(t *testing.T) string {
 	d := months()
 	for i, name := range d.Methods {
@@ -129,7 +130,7 @@ func TestJSONIsShortForTheFormat(t *testing.T) {
 			return corehour(args...)
 		}
 		short, long := ask("--json"), ask("--format", "json")
-		if command[0] == "drift" { // which has too few days here, so both say nothing on stdout
+		if command[0] == "drift" { // too few days for drift, so both print nothing on stdout
 			if short.code != long.code || short.stderr != long.stderr {
 				t.Errorf("%v: %+v, want %+v", command, short, long)
 			}
@@ -142,8 +143,8 @@ func TestJSONIsShortForTheFormat(t *testing.T) {
 	}
 }
 
-// sameJSON compares two documents. The engine adds floats up in the order in which its
-// threads are done, so the last digits of a sum can differ from run to run.
+// sameJSON compares two JSON documents. The engine adds floats in the order in which its threads finish, so the
+// last digits of a sum can differ from run to run.
 func sameJSON(a, b string) error {
 	var x, y any
 	if err := errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)); err != nil {

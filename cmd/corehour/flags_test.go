@@ -26,7 +26,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A window between times that the clocks show twice, by --tz.
+// TestTheHourThatOccursTwice: at the end of daylight saving time the same local time as --from and --to selects
+// one hour.
 func TestTheHourThatOccursTwice(t *testing.T) {
 	clock(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
 	c := newCommon(&cobra.Command{Use: "cost"}, "7d")

@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// timedBy is a warehouse of two versions of a service, each interval of whose processes counted 10 calls and
-// says that it measured so many.
+// timedBy returns a warehouse with two versions of a service. In every one-minute interval each process counts
+// 10 calls and claims to have measured the given number of calls.
 func timedBy(t *testing.T, measured int64) string {
 	t.Helper()
 	var items []methodspan.Item
@@ -32,8 +32,8 @@ func timedBy(t *testing.T, measured int64) string {
 	return fixture.Write(t, items)
 }
 
-// Who says that it measured more calls than it counted has the figures, the intervals and the numbers of records of one
-// that measured all of them.
+// TestRecordsAreAtMostTheCallsCounted: processes that claim to have measured more calls than they counted get
+// the same figures, intervals and record counts as processes that measured all their calls.
 func TestRecordsAreAtMostTheCallsCounted(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(24*time.Hour))

@@ -17,7 +17,7 @@ import (
 
 const wireDir = "../../sdk/testdata/wire"
 
-// asProtobuf is a request in JSON as it travels in protobuf.
+// asProtobuf converts a trace request from JSON to protobuf.
 func asProtobuf(t testing.TB, text []byte) []byte {
 	t.Helper()
 	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
@@ -31,8 +31,8 @@ func asProtobuf(t testing.TB, text []byte) []byte {
 	return data
 }
 
-// TestLintVectors: each vector of docs/reference/wire.md is found to be as its file says, however it
-// was captured.
+// TestLintVectors checks the findings of each vector of docs/reference/wire.md, captured as JSON, as protobuf
+// and as gzipped protobuf.
 func TestLintVectors(t *testing.T) {
 	for name, want := range map[string]string{
 		"otel-cpu":             "0 findings in 3 spans, stored as\n  3 rows of kind call, weight_basis threshold: 3 calls measured, 2 with CPU time, for 12 calls\n",
@@ -149,7 +149,7 @@ func TestLintRefuses(t *testing.T) {
 	}
 }
 
-// FuzzLintCapture: whatever is captured, the command reads it or says why not.
+// FuzzLintCapture: any capture is either read or rejected with an error. Reports contain no control characters.
 func FuzzLintCapture(f *testing.F) {
 	for _, name := range []string{"otel-cpu", "go-sdk", "faulty"} {
 		text, err := os.ReadFile(filepath.Join(wireDir, name+".json"))

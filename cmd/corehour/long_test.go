@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// skipLong skips a long test in short mode, and with the race detector, which finds nothing in
-// commands that run one query after another. `make test-full` runs it.
+// skipLong skips a long test in short mode and under the race detector, which finds nothing in commands that
+// run one query after another. `make test-full` runs the test.
 func skipLong(t *testing.T) {
 	t.Helper()
 	if testing.Short() || raceEnabled {

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Services that anybody may invent make no page of the answer: those that pay most are shown, and
-// what the others pay together.
+// TestManyServices: clients can invent any number of service names, so the output is bounded. It contains the
+// services that pay most and the total of the others.
 func TestManyServices(t *testing.T) {
 	clock(t, evening)
 	const services = 40
@@ -54,8 +54,8 @@ func TestManyServices(t *testing.T) {
 	}
 }
 
-// Services that anybody may invent make no page of any other answer either, and do not push out
-// what is wrong: text is cut, with what the others add up to, and JSON has all.
+// TestManyServicesOfEveryCommand: the text output of every command is bounded for any number of services. Problems
+// stay visible, the omitted services are summed up, and JSON contains all of them.
 func TestManyServicesOfEveryCommand(t *testing.T) {
 	skipLong(t)
 	clock(t, evening.Add(24*time.Hour))
@@ -65,10 +65,10 @@ func TestManyServicesOfEveryCommand(t *testing.T) {
 		for v, from := range []time.Time{fixture.Start, fixture.Start.Add(time.Hour)} {
 			p := fixture.NewProcess(fmt.Sprint(v+1), fmt.Sprint("i", v), from)
 			p.Resource.Service = fmt.Sprintf("s%02d", i)
-			timed := 1 + i/14*29 + i/15 // of the last two there is enough to compare
+			timed := 1 + i/14*29 + i/15 // only the last two services have enough calls to compare
 			p.Counts("a.B", from, time.Minute, int64(i+timed))
 			if i == 3 {
-				p.Item() // is lost
+				p.Item() // lost: never written
 			}
 			for range timed {
 				p.Call("a.B", "(entry)", from, time.Millisecond, time.Millisecond, 1, 1)
@@ -136,7 +136,7 @@ func TestManyServicesOfEveryCommand(t *testing.T) {
 	}
 }
 
-// Two services may have one name, and --namespace asks for one of them.
+// TestNamespace: --namespace selects one of two services with the same name.
 func TestNamespace(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening.Add(24*time.Hour))

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// repeated is a warehouse in which version 2 writes three lines of log for one.
+// repeated returns a warehouse in which version 2 writes three log lines where version 1 writes one.
 func repeated(t *testing.T) string {
 	t.Helper()
 	var commits [][]methodspan.Item
@@ -30,7 +30,8 @@ func repeated(t *testing.T) string {
 	return fixture.Write(t, commits...)
 }
 
-// Calls per call are no nanoseconds, and whose they are is said wherever they are told.
+// TestMoreCallsAreTold: every output of a more_calls alert names the caller, and prints calls per call without a
+// time unit.
 func TestMoreCallsAreTold(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
