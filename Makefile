@@ -125,7 +125,7 @@ bench-hostile: build #: Attacks on the collector: figures of other services and 
 bench-soak: build #: Memory and accounting at twice the load of one core (FOR=10m).
 	@$(call measure,soak,--for $(or $(FOR),10m))
 bench-chaos: #: Kill writers and maintenance, fill disks, damage files: nothing lost or stored twice (FAULTS=1000).
-	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/warehouse/maintain -run '^(TestChaos|TestHistogramsInMemory)$$' -count=1 -timeout 60m
+	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/warehouse/maintain -run '^(TestMaintenance_RandomFaults|TestRun_HistogramsBoundMemory)$$' -count=1 -timeout 60m
 	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
 sim-verdicts: #: Wrong and missed verdicts on simulated deployments (DEPLOYMENTS=).
 	@$(call show,sim,$(GO) run ./test/sim/simulate $(call option,DEPLOYMENTS,--deployments))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestSplitIDIsReversible(t *testing.T) {
+func TestSplitID_Reversible(t *testing.T) {
 	for id, want := range map[string]string{
 		"p-1": "p- 1", "p-0": "p- 0", "p-01": "", "p": "", "7": " 7", "p-1/0": "p-1/ 0", "p-999999999999999999": "p- 999999999999999999",
 		"p-1000000000000000000": "", "p1x": "",
@@ -45,7 +45,7 @@ func randomID(rng *rand.Rand) string {
 
 // A set of ids is a map of them, whatever the order they come in and however
 // often it is packed and unpacked.
-func TestIDSetIsASet(t *testing.T) {
+func TestIDSet_EqualsMap(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		set, want, runs := IDSet{}, map[string]bool{}, 0
@@ -86,7 +86,7 @@ func TestIDSetIsASet(t *testing.T) {
 }
 
 // A set is added to another, whatever the runs of both look like.
-func TestUnpackAdds(t *testing.T) {
+func TestIDSetUnpack_AddsToSet(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		both, runs, want := IDSet{}, 0, IDSet{}
@@ -115,7 +115,7 @@ func TestUnpackAdds(t *testing.T) {
 
 // Runs that are not in the order in which they are written are none: bringing them into
 // it takes the longer the more they are, by the square.
-func TestRunsOutOfOrder(t *testing.T) {
+func TestIDSetUnpack_RefusesUnsortedRuns(t *testing.T) {
 	for _, runs := range []string{"9,7,5", "3,1", "1-5,5", "1-5,3-9", "1,1", "4-5,1-2"} {
 		if _, err := (IDSet{}).Unpack(map[string]string{"p-": runs}); err == nil || !strings.Contains(err.Error(), "list of runs like 1-5,9") {
 			t.Errorf("%s: %v", runs, err)
@@ -123,7 +123,7 @@ func TestRunsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestInOrderIDsAreOneRun(t *testing.T) {
+func TestIDSet_SortedIDsAreOneRun(t *testing.T) {
 	set, runs := IDSet{}, 0
 	for i := 1; i <= 100_000; i++ {
 		runs += set.AddID(fmt.Sprintf("process-%d", i))
@@ -134,7 +134,7 @@ func TestInOrderIDsAreOneRun(t *testing.T) {
 }
 
 // Ids are kept for the window, no longer, and up to the number of runs.
-func TestIDBookBounds(t *testing.T) {
+func TestIDLog_Bounded(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	b := idLog{window: 24 * time.Hour, max: 240}
 	for hour := range 72 {

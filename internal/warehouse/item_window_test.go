@@ -9,7 +9,7 @@ import (
 
 // However many files were merged, a date's manifest tells of their items with a few
 // runs for each process, and forgets none within the window.
-func TestSettledItemsStayFew(t *testing.T) {
+func TestItemWindow_BoundedAfterMerges(t *testing.T) {
 	const window, processes, batches = 24 * time.Hour, 7, 5000
 	begin := time.Date(2026, 3, 1, 0, 30, 0, 0, time.UTC)
 	rng := rand.New(rand.NewPCG(1, 2))

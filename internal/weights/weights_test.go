@@ -177,7 +177,7 @@ func weigh(rows []methodspan.Row) []weight {
 }
 
 // The weights that maintenance makes sums with are those of the rule, too.
-func TestCellsAreTheRule(t *testing.T) {
+func TestCells_EqualRule(t *testing.T) {
 	for seed := range uint64(6) {
 		rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, 1)), 3000)
 		want := weigh(rows)
@@ -211,7 +211,7 @@ func TestCellsAreTheRule(t *testing.T) {
 	}
 }
 
-func TestMethodCostIsTheRule(t *testing.T) {
+func TestMethodCostView_EqualsRule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -261,7 +261,7 @@ func TestMethodCostIsTheRule(t *testing.T) {
 }
 
 // However many calls a process says it measured, they weigh as many as were counted.
-func TestMeasurementsWeighNoMoreThanCountedCalls(t *testing.T) {
+func TestCells_MeasuredMoreThanCounted(t *testing.T) {
 	const counted = 10
 	res := &methodspan.Resource{Service: "shop", Version: "1"}
 	for _, measured := range []int64{11, 1e6, methodspan.MostMeasured} {

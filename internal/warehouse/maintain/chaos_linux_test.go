@@ -572,7 +572,7 @@ func (w *world) settle() {
 
 // Whatever step of whichever process a fault hits, nothing that was acknowledged is
 // lost, nothing counts twice, and readers see neither an error nor a part.
-func TestChaos(t *testing.T) {
+func TestMaintenance_RandomFaults(t *testing.T) {
 	wanted := 60
 	if text := os.Getenv("FAULTS"); text != "" {
 		n, err := strconv.Atoi(text)

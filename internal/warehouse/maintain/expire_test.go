@@ -14,7 +14,7 @@ import (
 
 // What is too old is said by when calls began, and not by when they were written or
 // by what the file system thinks of their file.
-func TestDatesExpireByTheirRowsOnly(t *testing.T) {
+func TestExpire_ByStartOfCalls(t *testing.T) {
 	root := t.TempDir()
 	options := table.Options{Now: func() time.Time { return noon }}.Inject(func(string, string, bool) error { return nil })
 	w, err := table.NewWriter(root, options)
@@ -79,7 +79,7 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 
 // A date that has lost its only service goes once its items are not remembered any
 // more, and rows of it may come again.
-func TestDatesWithoutFilesGo(t *testing.T) {
+func TestExpire_DateWithoutFiles(t *testing.T) {
 	root, now := t.TempDir(), noon
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}.Inject(func(string, string, bool) error { return nil })
 	w, err := table.NewWriter(root, options)

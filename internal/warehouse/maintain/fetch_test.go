@@ -63,7 +63,7 @@ func bucketOf(t *testing.T, options table.Options, root string) *bucket.Writer {
 // A date that is more than the directory of a bucket may hold is not rolled up, but its
 // files are merged as far as they fit, and what else is due is done to it and to all
 // others.
-func TestDatesTooLargeToFetch(t *testing.T) {
+func TestRun_DateTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
@@ -107,7 +107,7 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 }
 
 // Files of which no two can be fetched together stay as they are, and no step tries to.
-func TestFilesTooLargeToMerge(t *testing.T) {
+func TestMerge_FilesTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
@@ -152,7 +152,7 @@ func TestFilesTooLargeToMerge(t *testing.T) {
 
 // A service is renamed and taken out of a date that is more than the directory of a
 // bucket may hold, some files at a time.
-func TestServicesOfDatesTooLargeToFetch(t *testing.T) {
+func TestServices_DateTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()

@@ -20,7 +20,7 @@ import (
 
 // Rows with histograms, which a row may have thousands of bytes of, are merged and
 // added up in as little memory as others: in more steps, and in smaller row groups.
-func TestHistogramsInMemory(t *testing.T) {
+func TestRun_HistogramsBoundMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("takes three minutes then: make chaos runs it without")
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Processes of more hosts than sums have room for keep their CPU time, and are counted.
-func TestManyHosts(t *testing.T) {
+func TestRollup_ManyHosts(t *testing.T) {
 	const beyond = 7
 	now := noon
 	root := t.TempDir()

@@ -12,7 +12,7 @@ import (
 
 // A date was added up by hour, and a late row comes while the policy says minutes for its
 // age: the row becomes a sum of its minute, and sums of hours stay what they are.
-func TestHoursStayHours(t *testing.T) {
+func TestRollup_LateRowAfterHours(t *testing.T) {
 	root, now := t.TempDir(), noon
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	w, err := table.NewWriter(root, options)

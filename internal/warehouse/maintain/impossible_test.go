@@ -76,7 +76,7 @@ func (w *sumsWorld) believed() (rows []string, sums int, wrong int) {
 }
 
 // Whatever step it ends at, rows are read as before, and another run goes on.
-func TestDroppingImpossibleNumbersEndsAnywhere(t *testing.T) {
+func TestDropImpossible_StoppedAtEveryStep(t *testing.T) {
 	failed := errors.New("it ends here")
 	stride := 3 // odd: before and after steps in turn
 	if testing.Short() {
@@ -129,7 +129,7 @@ func TestDroppingImpossibleNumbersEndsAnywhere(t *testing.T) {
 }
 
 // What starts in the future is not read yet: it may end when it says.
-func TestRowsOfTheFutureStay(t *testing.T) {
+func TestDropImpossible_KeepsFutureRows(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	start := now.Add(20 * time.Hour).UnixNano()
 	r := methodspan.Row{StartNS: start, EndNS: start + 5, Measured: 1, WallNS: 5, P: 1}

@@ -10,7 +10,7 @@ import (
 )
 
 // Each step of merging reads what fits into memory, and two files at least.
-func TestMergesWhatFits(t *testing.T) {
+func TestMerge_BoundedByMemory(t *testing.T) {
 	for _, c := range []struct {
 		inMemory int64
 		files    []int64 // rows of each
@@ -48,7 +48,7 @@ func TestMergesWhatFits(t *testing.T) {
 }
 
 // So that a date can be added up no more of its files are merged than has to be.
-func TestMergesAsFewAsNeeded(t *testing.T) {
+func TestMerge_AsFewFilesAsNeeded(t *testing.T) {
 	r := &runner{Job: &Job{RowsInMemory: 2 * rowGroupRows}} // four row groups of whole rows
 	for _, c := range []struct{ files, want []int64 }{
 		{[]int64{9, 8, 7, 6, 5}, []int64{5, 6}},
@@ -70,7 +70,7 @@ func TestMergesAsFewAsNeeded(t *testing.T) {
 
 // A row is written again once but for the last files, not for every doubling of its file,
 // also by a collector, which has less in memory than the command.
-func TestRowsAreMergedOnce(t *testing.T) {
+func TestMerge_RewritesRowsOnce(t *testing.T) {
 	for _, inMemory := range []int64{250_000, DefaultRowsInMemory} {
 		r := &runner{Job: &Job{RowsInMemory: inMemory}}
 		var files []parquet.File

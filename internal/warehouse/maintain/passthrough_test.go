@@ -15,7 +15,7 @@ import (
 // A method of more environments than there is memory for is added up for as many, and
 // the rows of the others stay what they are: what either says of its environment is what
 // it said before.
-func TestManyEnvironments(t *testing.T) {
+func TestRollup_ManyEnvironments(t *testing.T) {
 	const environments, beyond = maxCells + 60, 60
 	now := noon
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}

@@ -20,7 +20,7 @@ func file(level string, rows int64) parquet.File {
 	return parquet.File{Level: level, Rows: rows, Bytes: 100}
 }
 
-func TestWhatIsDue(t *testing.T) {
+func TestPolicy_DueActions(t *testing.T) {
 	raw, minute, hour := file(methodspan.LevelRaw, 10), file(methodspan.LevelMinute, 10), file(methodspan.LevelHour, 10)
 	p := Policy{MaxFiles: 2, KeepIDs: 2 * day, MinuteAfter: 4 * day, HourAfter: 8 * day, KeepRollups: 20 * day}
 	for name, tc := range map[string]struct {
@@ -52,7 +52,7 @@ func TestWhatIsDue(t *testing.T) {
 }
 
 // The oldest dates go, as many as it takes, and never today or yesterday.
-func TestWhatIsShed(t *testing.T) {
+func TestPolicy_DropsOldestDates(t *testing.T) {
 	var dates []table.Date
 	for ago := 5; ago >= 0; ago-- {
 		dates = append(dates, dateOf(ago, 0, file(methodspan.LevelRaw, 1)))

@@ -221,7 +221,7 @@ func (w *sumsWorld) onlyNamed() {
 // Whatever is done to a date, in any order: its sums are of files that count, say what
 // these say, hold nothing of a service that was taken out, and are gone from the disk
 // when they are named no more.
-func TestSumsAreOfWhatCounts(t *testing.T) {
+func TestRollup_RandomActions(t *testing.T) {
 	steps, states := map[Action]int{}, map[string]int{}
 	seeds := uint64(8)
 	if testing.Short() {
@@ -315,7 +315,7 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 
 // Sums are due once a date is over and quiet, if so many of its rows are in none that
 // making them saves more than it takes.
-func TestWhenSumsAreDue(t *testing.T) {
+func TestPolicy_RollupDue(t *testing.T) {
 	named := func(name, level string, rows int64) parquet.File {
 		f := file(level, rows)
 		f.Path = name
@@ -357,7 +357,7 @@ func TestWhenSumsAreDue(t *testing.T) {
 
 // A step of sums tells what it would add up, or what it did; rows that come late are added
 // up with the others when there are enough of them, and as many are still there.
-func TestSumsAreKeptBeside(t *testing.T) {
+func TestRollup_LateRows(t *testing.T) {
 	w := newSumsWorld(t, 1)
 	w.write("a", 1, 40)
 	w.write("b", 1, 20)
@@ -409,7 +409,7 @@ func TestSumsAreKeptBeside(t *testing.T) {
 
 // Whatever takes a file of the sums away, new ones follow in the same run, also if most
 // rows are where they were.
-func TestSumsFollowWhatTakesTheirFiles(t *testing.T) {
+func TestRollup_RebuiltInSameRun(t *testing.T) {
 	w := newSumsWorld(t, 4)
 	w.write("a", 2, 1000)
 	w.now = w.now.Add(2 * time.Hour)
@@ -432,7 +432,7 @@ func TestSumsFollowWhatTakesTheirFiles(t *testing.T) {
 
 // What can't be fetched at once, or read side by side, has no sums, and nobody is bothered
 // with it. Files that can be merged first are.
-func TestSumsThatThereIsNoRoomFor(t *testing.T) {
+func TestRollup_TooLarge(t *testing.T) {
 	w := newSumsWorld(t, 2)
 	for range 4 {
 		w.write("a", 1, 20)
@@ -477,7 +477,7 @@ func TestSumsThatThereIsNoRoomFor(t *testing.T) {
 
 // Instances keep their names in rollups, so that these have the clusters that the
 // rows have; only of a service with too many some fall into groups, always the same ones.
-func TestInstancesOfSumsBesideRows(t *testing.T) {
+func TestRollup_KeepsInstances(t *testing.T) {
 	w := newSumsWorld(t, 5)
 	names := map[string]bool{}
 	it := methodspan.Item{ID: "many"}
@@ -519,7 +519,7 @@ func TestInstancesOfSumsBesideRows(t *testing.T) {
 
 // Rows that have too little in common have no rollup, which is found out once for
 // the same files.
-func TestRowsThatAreNotWorthSums(t *testing.T) {
+func TestRollup_NotWorthwhile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -572,7 +572,7 @@ func TestRowsThatAreNotWorthSums(t *testing.T) {
 
 // Sums give way to rows: they go before a row is dropped or refused, and are not made where
 // that is near.
-func TestSumsGiveWayToRows(t *testing.T) {
+func TestRollup_DroppedBeforeRows(t *testing.T) {
 	w := newSumsWorld(t, 3)
 	for k := 5; k > 0; k-- {
 		w.write("a", k, 600)

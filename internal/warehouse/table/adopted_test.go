@@ -15,7 +15,7 @@ import (
 // A warehouse that is copied while it is written to, in the documented order, has files of
 // several commits that its manifest does not name. It serves for longer than the grace after
 // which manifests are deleted, with no more rows for that date.
-func TestCopyOfAWarehouseInUseServesOn(t *testing.T) {
+func TestWriter_CopiedWhileInUse(t *testing.T) {
 	root, backup := t.TempDir(), t.TempDir()
 	c := &clock{noon}
 	w := openWriter(t, root, Options{Now: c.now})
@@ -65,7 +65,7 @@ func TestCopyOfAWarehouseInUseServesOn(t *testing.T) {
 }
 
 // More files of one date are adopted than its manifest lists itself.
-func TestAdoptionFillsSeveralParts(t *testing.T) {
+func TestRecovery_FillsSeveralParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -95,7 +95,7 @@ func TestAdoptionFillsSeveralParts(t *testing.T) {
 // A start that adopts files of several dates fails, or the machine stops, before and after
 // each thing it does to the disk. The start after it finds everything once, and it stays so
 // beyond the grace.
-func TestAdoptionStoppedAtEveryStep(t *testing.T) {
+func TestRecovery_StoppedAtEveryStep(t *testing.T) {
 	before := t.TempDir()
 	disk := &stuckDisk{works: true}
 	w := openWriter(t, before, Options{disk: disk})

@@ -14,7 +14,7 @@ import (
 )
 
 // The bounds of event_date are the date: engines skip row groups by them.
-func TestDateHasItsBounds(t *testing.T) {
+func TestEventDate_ColumnBounds(t *testing.T) {
 	root := t.TempDir()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	w, err := NewWriter(root, Options{Now: func() time.Time { return now }})

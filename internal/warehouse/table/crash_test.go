@@ -154,7 +154,7 @@ func wantTidy(t *testing.T, what, root string) {
 
 // A crash at any step of a commit leaves all of the write or none of it, the
 // next start finishes it, and the items that come again count once.
-func TestCrashAtEveryStep(t *testing.T) {
+func TestWriter_CrashAtEveryStep(t *testing.T) {
 	a, b, c := scene()
 	steps := stepsOf(t)
 	if steps < 20 {
@@ -197,7 +197,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 
 // An error at any step, with the process living on, is repaired by writing the
 // same items again; one before the last rename leaves no file behind.
-func TestErrorAtEveryStep(t *testing.T) {
+func TestWriter_ErrorAtEveryStep(t *testing.T) {
 	a, b, c := scene()
 	for at := 1; at <= stepsOf(t); at += everyStep(3) {
 		for _, after := range []bool{false, true} {
@@ -230,7 +230,7 @@ func TestErrorAtEveryStep(t *testing.T) {
 
 // Writes, failures, crashes, restarts and repeats in any order: every item is
 // stored once, and everything that was acknowledged is stored.
-func TestRandomFaultsNeverLoseOrDouble(t *testing.T) {
+func TestWriter_RandomFaults(t *testing.T) {
 	faults := 0
 	for seed := range uint64(30 / everyStep(6)) {
 		rng := rand.New(rand.NewPCG(seed, 7))

@@ -32,7 +32,7 @@ func (d *doubtfulDisk) syncDir(path string) error {
 
 // While it is not known whether a write counts, that is said of its items alone; and any
 // other error of a later write is true of them too.
-func TestOnlyWhatWasWrittenIsInDoubt(t *testing.T) {
+func TestWriter_UnknownOutcomeOnlyOfFailedWrite(t *testing.T) {
 	root, disk := t.TempDir(), &doubtfulDisk{}
 	w := openWriter(t, root, Options{disk: disk})
 	a, b := item("a-1", noon, 3), item("b-1", noon.Add(-time.Hour), 2)

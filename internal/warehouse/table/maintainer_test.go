@@ -47,7 +47,7 @@ func mergeDate(m *Maintainer, date int) (parquet.File, error) {
 
 // A writer and a Maintainer take turns on one directory, and nothing is lost,
 // doubled or forgotten by either.
-func TestMaintenanceBesideTheWriter(t *testing.T) {
+func TestMaintainer_NextToWriter(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	var all []methodspan.Item
@@ -88,7 +88,7 @@ func TestMaintenanceBesideTheWriter(t *testing.T) {
 }
 
 // Of random rows in several files one file is made that has them all.
-func TestMergeOfRandomRows(t *testing.T) {
+func TestMaintainer_MergeRandomRows(t *testing.T) {
 	for seed := range uint64(4) {
 		root := t.TempDir()
 		w := openWriter(t, root, Options{})
@@ -106,7 +106,7 @@ func TestMergeOfRandomRows(t *testing.T) {
 }
 
 // What was taken out is deleted when its grace is over, by the next maintenance.
-func TestRemovedFilesGoAfterTheirGrace(t *testing.T) {
+func TestRemovedFiles_DeletedAfterGrace(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -142,7 +142,7 @@ func TestRemovedFilesGoAfterTheirGrace(t *testing.T) {
 }
 
 // A clock that was ahead when files were taken out does not keep them once it is right.
-func TestRemovedFilesGoAfterAClockWasAhead(t *testing.T) {
+func TestRemovedFiles_ClockWasAhead(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -170,7 +170,7 @@ func TestRemovedFilesGoAfterAClockWasAhead(t *testing.T) {
 }
 
 // A clock that is behind for some hours takes no reader its grace.
-func TestRemovedFilesStayAfterAClockWasBehind(t *testing.T) {
+func TestRemovedFiles_ClockWasBehind(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -200,7 +200,7 @@ func TestRemovedFilesStayAfterAClockWasBehind(t *testing.T) {
 
 // A dropped date is gone for good: rows of it are refused, whether the writer
 // knows of it before it writes or not.
-func TestDroppedDatesRefuseRows(t *testing.T) {
+func TestWriter_RefusesRowsOfDroppedDates(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	old := noon.Add(-48 * time.Hour)
@@ -229,7 +229,7 @@ func TestDroppedDatesRefuseRows(t *testing.T) {
 	}
 }
 
-func TestOneMaintenanceAtATime(t *testing.T) {
+func TestNewMaintainer_DirectoryLocked(t *testing.T) {
 	root := t.TempDir()
 	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrMissing) {
 		t.Errorf("%v", err)
@@ -248,7 +248,7 @@ func TestOneMaintenanceAtATime(t *testing.T) {
 }
 
 // A file that is damaged is named and nothing is made of it.
-func TestMaintenanceRefusesDamagedFiles(t *testing.T) {
+func TestMaintainer_RefusesDamagedFiles(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, items(1, 50)...)
@@ -293,7 +293,7 @@ func TestMaintenanceRefusesDamagedFiles(t *testing.T) {
 }
 
 // At its limits a writer stores nothing, says so, and goes on when there is room.
-func TestLimits(t *testing.T) {
+func TestWriter_RefusesAtLimits(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{MaxBytes: 1000})
 	old := item("old-1", noon.Add(-48*time.Hour), 30)
@@ -320,7 +320,7 @@ func TestLimits(t *testing.T) {
 // A crash at any step of a replacement, a drop or a deletion leaves the rows as
 // they were, or replaced, and sums that are of what counts; the next maintenance goes on
 // and tidies up.
-func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
+func TestMaintainer_CrashAtEveryStep(t *testing.T) {
 	first, second, gone := item("p-1", noon, 3), item("p-2", noon, 4), item("old-1", noon.Add(-48*time.Hour), 2)
 	setUp := func() (string, *clock) {
 		root := t.TempDir()
@@ -415,7 +415,7 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 
 // A directory that has lost CURRENT is no new one: its merged files would be
 // deleted as if nothing had ever named them.
-func TestALostStateIsNoNewWarehouse(t *testing.T) {
+func TestNewWriter_CurrentLost(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, items(1, 3)...)
@@ -454,7 +454,7 @@ func TestALostStateIsNoNewWarehouse(t *testing.T) {
 
 // A drop tells which dates went. One that had no files when it was looked at, and got
 // rows since, stays, and does not make a drop of others that counts look failed.
-func TestDroppingSkipsDatesThatGotRows(t *testing.T) {
+func TestMaintainerDrop_SkipsDatesWithNewRows(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	early := item("early-1", noon.Add(-48*time.Hour), 2)
@@ -485,7 +485,7 @@ func TestDroppingSkipsDatesThatGotRows(t *testing.T) {
 
 // A drop tells what went with the dates, also what was written to them since they were
 // looked at, or merged.
-func TestDropTellsWhatWent(t *testing.T) {
+func TestMaintainerDrop_ReturnsDroppedDates(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, item("a-1", noon, 3))
@@ -511,7 +511,7 @@ func TestDropTellsWhatWent(t *testing.T) {
 
 // Maintenance by a command, which knows no options of the writer, keeps as many items as
 // the writer was asked to remember.
-func TestMaintenanceRemembersAsMuchAsTheWriter(t *testing.T) {
+func TestMaintainer_KeepsItemWindowOfWriter(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	o := Options{RememberMax: 10_000, Now: now.now}

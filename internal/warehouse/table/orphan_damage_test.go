@@ -43,7 +43,7 @@ func recoded(t testing.TB, file []byte) []byte {
 
 // A raw file that nobody listed yet, of which one bit has changed, is taken away and
 // counted like any other that can't be read; the start goes on.
-func TestStartSurvivesAnyCodec(t *testing.T) {
+func TestRecovery_DamagedCodec(t *testing.T) {
 	root, path, before, _ := orphanOf(t)
 	var file bytes.Buffer
 	var rows []*methodspan.Row
@@ -94,7 +94,7 @@ func flipped(file []byte, at, bit int) []byte {
 
 // Whichever bit of a file that nobody listed yet has changed, it is not taken for what
 // was written, unless all that it says is as it was.
-func TestNoDamagedBitIsAdopted(t *testing.T) {
+func TestRecovery_AnyDamagedBit(t *testing.T) {
 	_, path, _, _ := orphanOf(t)
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -124,7 +124,7 @@ func TestNoDamagedBitIsAdopted(t *testing.T) {
 
 // A start deletes a damaged file and one without a checksum, and the rows come with the repeat of
 // their write.
-func TestStartTakesNoDamagedRows(t *testing.T) {
+func TestRecovery_DeletesDamagedFiles(t *testing.T) {
 	_, path, _, _ := orphanOf(t)
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -156,7 +156,7 @@ func TestStartTakesNoDamagedRows(t *testing.T) {
 
 // A damaged manifest of a date takes no other date; without CURRENT's checksum nobody knows
 // whether it is the manifest or that.
-func TestDamagedManifests(t *testing.T) {
+func TestDateManifest_Damaged(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, item("a-1", noon.Add(-24*time.Hour), 2))

@@ -41,7 +41,7 @@ func fail(t *testing.T, w *Writer, items ...methodspan.Item) {
 
 // Files of failed writes that overlap are adopted as the last attempt has it:
 // what was repeated counts once, what was folded counts in the sum alone.
-func TestAdoptionOfRepeatedWrites(t *testing.T) {
+func TestRecovery_RepeatedWrites(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
 	w := openWriter(t, root, Options{disk: disk})
@@ -103,7 +103,7 @@ func TestAdoptionOfRepeatedWrites(t *testing.T) {
 
 // The file of a failed write that was repeated successfully never counts, and goes
 // with the next start.
-func TestNothingRisesFromTheDead(t *testing.T) {
+func TestRecovery_IgnoresRepeatedWrite(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{}
 	w := openWriter(t, root, Options{disk: disk})
@@ -142,7 +142,7 @@ func (d *busyDisk) create(path string) (diskFile, error) {
 
 // Maintenance may drop a date while a start adopts files of that date and of others:
 // it begins again, and adopts the others.
-func TestAdoptionBesideMaintenance(t *testing.T) {
+func TestRecovery_DateDroppedMeanwhile(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
 	w := openWriter(t, root, Options{disk: disk})
@@ -181,7 +181,7 @@ func TestAdoptionBesideMaintenance(t *testing.T) {
 
 // A file that only looks like one of the writer's, whatever its number, moves the numbers
 // of others nowhere, and no commit replaces what is there.
-func TestStrayNamesHarmNobody(t *testing.T) {
+func TestRecovery_StrayNames(t *testing.T) {
 	for _, name := range []string{
 		"raw-9223372036854775807.parquet", "raw-9223372036854775806.parquet", "raw-1000000000000001.parquet", "raw-999999999999999.parquet",
 		"raw-2.parquet", "raw-0000000000002.parquet", "raw-+00000000002.parquet", "raw-000000000002.parquet", "raw-000000000003.parquet",
@@ -210,7 +210,7 @@ func TestStrayNamesHarmNobody(t *testing.T) {
 }
 
 // Where a file that cannot be deleted has the next name, the writer takes another.
-func TestNamesThatAreTaken(t *testing.T) {
+func TestWriter_FileNameTaken(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	a, b := item("a-1", noon, 2), item("b-1", noon, 3)

@@ -39,7 +39,7 @@ func orphaned(t *testing.T, root, name string, group parquet.WriteGroup, it meth
 
 // Files that contradict themselves are taken away: none counts, counts twice or keeps a
 // start from ending.
-func TestHostileOrphans(t *testing.T) {
+func TestRecovery_ContradictoryFiles(t *testing.T) {
 	const today, dropped = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000009.parquet"
 	endless := map[string]string{"a-": "1", "z": "0-446744073709551615"} // 2^64 in all, and one
 	for i := range 18 {
@@ -87,7 +87,7 @@ func TestHostileOrphans(t *testing.T) {
 
 // A file under the highest numbers, which somebody has put there, keeps no other from
 // being adopted, whether it counts itself or is a copy of one that does.
-func TestAdoptionBesideTheHighestNumbers(t *testing.T) {
+func TestRecovery_HighestFileNumbers(t *testing.T) {
 	const today = "date=2026-11-21/"
 	for _, sequence := range []int64{1e15, maxSequence - 1, maxSequence} {
 		for what, stray := range map[string]methodspan.Item{"a repeat": item("before-1", noon, 2), "more": item("more-1", noon, 3)} {
@@ -121,7 +121,7 @@ func TestAdoptionBesideTheHighestNumbers(t *testing.T) {
 
 // The last attempt at a write raises the numbers, and a copy of it under another name
 // does not.
-func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
+func TestRecovery_FileNumbersAfterCopies(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
 	w := openWriter(t, root, Options{disk: disk})
@@ -147,7 +147,7 @@ func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
 
 // Rows that no write puts into a file, out of order or added up, are not adopted:
 // their date could not be looked after any more.
-func TestOrphansAreInOrder(t *testing.T) {
+func TestRecovery_RefusesUnsortedRows(t *testing.T) {
 	const name = "date=2026-11-21/raw-000000000009.parquet"
 	for what, c := range map[string]struct {
 		change  func(a, b *methodspan.Row) // two that follow each other
@@ -229,7 +229,7 @@ func asGiven(t *testing.T, rows []methodspan.Row, group string) []byte {
 
 // What a file says of others harms none of them: each counts for what it is without the
 // one that made the claim.
-func TestFilesThatClaimOthers(t *testing.T) {
+func TestRecovery_FalseClaims(t *testing.T) {
 	const today, yesterday = "date=2026-11-21/", "date=2026-11-20/"
 	for what, claim := range map[string]parquet.WriteGroup{
 		"one":                   {Files: []string{today + rawName(4)}},
@@ -268,7 +268,7 @@ func TestFilesThatClaimOthers(t *testing.T) {
 }
 
 // Two files that say different things of one write are none.
-func TestFilesOfOneWriteAgree(t *testing.T) {
+func TestRecovery_FilesOfWriteDisagree(t *testing.T) {
 	const one, other = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000008.parquet"
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -286,7 +286,7 @@ func TestFilesOfOneWriteAgree(t *testing.T) {
 
 // Runs of ids that are not in the order in which they are written are none: adopting them would
 // take the longer the more they are, by the square.
-func TestOrphansWithRunsOutOfOrder(t *testing.T) {
+func TestRecovery_RefusesUnsortedIDRuns(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	before := item("before-1", noon, 2)

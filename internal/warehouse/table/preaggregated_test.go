@@ -97,7 +97,7 @@ func onlyDate(t *testing.T, m *Maintainer) Date {
 
 // The rollup of a date stays while the files count that they are of, whatever is written
 // next to these, and goes with the first of them; another takes its place.
-func TestSumsStayAsLongAsTheirFiles(t *testing.T) {
+func TestRollup_KeptWithItsFiles(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
 	var all []methodspan.Item
@@ -200,7 +200,7 @@ func TestSumsStayAsLongAsTheirFiles(t *testing.T) {
 }
 
 // A date's sums go with it, and what is said to have gone has them.
-func TestSumsGoWithTheirDate(t *testing.T) {
+func TestRollup_DroppedWithDate(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
 	write(t, w, item("a", noon, 3))
@@ -226,7 +226,7 @@ func TestSumsGoWithTheirDate(t *testing.T) {
 
 // Sums of what somebody else has taken out meanwhile, of nothing, and without rows do not
 // come to be, and leave nothing behind.
-func TestSumsThatDoNotComeToBe(t *testing.T) {
+func TestAddPreaggregated_NothingToAdd(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, items(1, 3)...)
@@ -256,7 +256,7 @@ func TestSumsThatDoNotComeToBe(t *testing.T) {
 }
 
 // Sums whose commit is of unknown outcome are there or are not, and their file with them.
-func TestSumsOfUnknownOutcome(t *testing.T) {
+func TestRollup_UnknownOutcome(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		root := t.TempDir()
 		w := openWriter(t, root, Options{})
@@ -315,7 +315,7 @@ func rewriteDate(t *testing.T, m *Maintainer, change func(map[string]any)) {
 
 // A file of sums that the manifest does not name is not read. The next maintenance deletes it and
 // does not count its bytes.
-func TestSums_NotNamedByManifest(t *testing.T) {
+func TestRollup_NotNamedByManifest(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	first, second := item("a", noon, 3), item("b", noon, 2)
@@ -353,7 +353,7 @@ func TestSums_NotNamedByManifest(t *testing.T) {
 
 // Sums of a file that does not count are none, and a manifest that names a file outside
 // its date for sums is damaged.
-func TestSumsThatAManifestMustNotName(t *testing.T) {
+func TestRollup_InvalidInManifest(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	a := item("a", noon, 3)
@@ -387,7 +387,7 @@ func TestSumsThatAManifestMustNotName(t *testing.T) {
 
 // Sums are no reason to refuse a directory that has lost CURRENT: its rows are all in raw
 // files, and the sums go.
-func TestSumsOfALostState(t *testing.T) {
+func TestRollup_CurrentLost(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	a := item("a", noon, 3)
@@ -411,7 +411,7 @@ func TestSumsOfALostState(t *testing.T) {
 }
 
 // The sums are among what another place needs, behind the files that count.
-func TestSumsAreInTheTree(t *testing.T) {
+func TestTree_ContainsRollups(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
 	yesterday := noon.AddDate(0, 0, -1)
@@ -453,7 +453,7 @@ func TestSumsAreInTheTree(t *testing.T) {
 
 // A directory that takes over what another has made of the same warehouse takes its sums,
 // too, and gives up its own.
-func TestSumsOfARebase(t *testing.T) {
+func TestRebase_TakesRollups(t *testing.T) {
 	a, b, later := item("a", noon, 3), item("b", noon, 2), item("later", noon, 4)
 	ours, other, sequence := shared(t, a, b)
 	var made []parquet.File

@@ -72,7 +72,7 @@ func child(t *testing.T, root string) (*exec.Cmd, *bufio.Scanner) {
 
 // A writer that is killed loses nothing that it had acknowledged, and what it
 // had not comes out whole or not at all; the next one starts without help.
-func TestKilledWriter(t *testing.T) {
+func TestWriter_Killed(t *testing.T) {
 	root := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 1))
 	last := 0
@@ -114,7 +114,7 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-func TestSecondWriterIsRefused(t *testing.T) {
+func TestNewWriter_SecondRefused(t *testing.T) {
 	root := t.TempDir()
 	cmd, lines := child(t, root)
 	defer func() {
@@ -138,7 +138,7 @@ func TestSecondWriterIsRefused(t *testing.T) {
 
 // On a disk that is full the writer removes what it could not finish, says what
 // to do, leaves what is stored alone and goes on once there is room.
-func TestFullDisk(t *testing.T) {
+func TestWriter_DiskFull(t *testing.T) {
 	root := t.TempDir()
 	if err := syscall.Mount("corehour-test", root, "tmpfs", 0, "size=256k"); err != nil {
 		t.Logf("no file system of its own (%v): the error is injected instead", err)

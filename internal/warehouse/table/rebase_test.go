@@ -58,10 +58,10 @@ func bringFiles(t testing.TB, from, to string) {
 	}
 }
 
-// TestRebaseAtEveryStep: maintenance has merged a copy, and this directory has written
+// TestRebase_FaultAtEveryStep: maintenance has merged a copy, and this directory has written
 // on. Whatever step fails or is the last one before a crash, the rows of either are
 // there, and the next try ends it.
-func TestRebaseAtEveryStep(t *testing.T) {
+func TestRebase_FaultAtEveryStep(t *testing.T) {
 	yesterday := noon.AddDate(0, 0, -1)
 	var common []methodspan.Item
 	for i := range 4 {
@@ -156,9 +156,9 @@ func whole(t testing.TB, other, ours string) string {
 	return root
 }
 
-// TestRebaseOnAnotherWriter: another has written raw files of the same names. Without
+// TestRebase_AnotherWriter: another has written raw files of the same names. Without
 // rows of its own the directory takes them over; with some nothing changes.
-func TestRebaseOnAnotherWriter(t *testing.T) {
+func TestRebase_AnotherWriter(t *testing.T) {
 	a, b, c, d := item("a", noon, 2), item("b", noon, 2), item("c", noon, 2), item("d", noon, 2)
 	ours, other, sequence := shared(t, a)
 	theirs := openWriter(t, other, Options{})
@@ -186,9 +186,9 @@ func TestRebaseOnAnotherWriter(t *testing.T) {
 	wantStored(t, "apart", whole(t, other, ours), a, b, c, d)
 }
 
-// TestRebaseOfManyFiles: lists in parts, dates that the other has dropped, and what is
+// TestRebase_ManyFiles: lists in parts, dates that the other has dropped, and what is
 // not needed afterwards.
-func TestRebaseOfManyFiles(t *testing.T) {
+func TestRebase_ManyFiles(t *testing.T) {
 	var common []methodspan.Item
 	for i := range filesPerPart + 3 {
 		common = append(common, item(fmt.Sprint("common-", i), noon, 1))

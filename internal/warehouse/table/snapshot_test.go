@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-func TestOpenNamesWhatIsWrong(t *testing.T) {
+func TestOpen_InvalidManifest(t *testing.T) {
 	good := func(t *testing.T) string {
 		root := t.TempDir()
 		w := openWriter(t, root, Options{})
@@ -147,7 +147,7 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 
 // A warehouse whose CURRENT is lost is not one that has no rows yet; one that is being
 // made is.
-func TestOpenWithoutCurrent(t *testing.T) {
+func TestOpen_CurrentLost(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, item("p-1", noon, 2))
@@ -178,7 +178,7 @@ func TestOpenWithoutCurrent(t *testing.T) {
 	wantStored(t, "after a start", root, item("p-1", noon, 2), item("p-2", noon, 2), item("p-3", noon, 2))
 }
 
-func TestOpenRefusesNewerSchemas(t *testing.T) {
+func TestOpen_RefusesNewerSchemas(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, item("p-1", noon, 1))
@@ -202,7 +202,7 @@ func TestOpenRefusesNewerSchemas(t *testing.T) {
 
 // Readers that open and read while the writer commits see each commit wholly or
 // not at all, and never an error, even if old manifests go at once.
-func TestReadersSeeWholeCommits(t *testing.T) {
+func TestOpen_SeesWholeCommits(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	w := openWriter(t, root, Options{Grace: time.Nanosecond, Now: now.now})
@@ -279,7 +279,7 @@ func FuzzCurrent(f *testing.F) {
 
 // However often a first commit fails, a reader finds a warehouse without rows: never one
 // that has lost its state.
-func TestReadersWhileFirstCommitsFail(t *testing.T) {
+func TestOpen_FirstCommitFails(t *testing.T) {
 	for failing := 1; ; failing++ {
 		root := t.TempDir()
 		steps, failed, again := 0, false, false

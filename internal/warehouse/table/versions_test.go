@@ -14,7 +14,7 @@ import (
 )
 
 // A start that finds files of a newer program says so, and leaves them to it.
-func TestNewerFilesAreNotAdopted(t *testing.T) {
+func TestRecovery_KeepsNewerFiles(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, item("a-1", noon, 3))

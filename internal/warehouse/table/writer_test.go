@@ -166,7 +166,7 @@ func wantPlaces(items ...methodspan.Item) []string {
 	return places(all)
 }
 
-func TestWriteThenOpen(t *testing.T) {
+func TestWriter_ThenOpen(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	a, b := item("p1-1", noon.Add(-2*time.Second), 5), item("p1-2", noon.Add(-24*time.Hour), 3)
@@ -193,7 +193,7 @@ func TestWriteThenOpen(t *testing.T) {
 }
 
 // An older CURRENT under a writer at work would make what was written since vanish.
-func TestOlderStateUnderAWriter(t *testing.T) {
+func TestWriter_CurrentReplacedByOlder(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	write(t, w, items(1, 3)...)
@@ -220,7 +220,7 @@ func TestOlderStateUnderAWriter(t *testing.T) {
 	wantStored(t, "brought back", root, append(append(items(1, 3), items(2, 3)...), items(3, 3)...)...)
 }
 
-func TestDuplicatesAreSkippedAcrossRestarts(t *testing.T) {
+func TestWriter_SkipsDuplicatesAfterRestart(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	a := item("p1-1", noon, 5)
@@ -261,7 +261,7 @@ func wantManifests(t *testing.T, root string, most int) {
 }
 
 // Replaced manifests stay for the grace, across a restart too, and not longer.
-func TestGrace(t *testing.T) {
+func TestWriter_KeepsManifestsForGrace(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now, Grace: 10 * time.Minute})
@@ -291,7 +291,7 @@ func TestGrace(t *testing.T) {
 }
 
 // A date with many files is listed in parts that are written once.
-func TestManyFilesOfADate(t *testing.T) {
+func TestWriter_ManyFilesOfDate(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now, Grace: time.Nanosecond})
@@ -317,7 +317,7 @@ func TestManyFilesOfADate(t *testing.T) {
 	}
 }
 
-func TestRowsAreRefusedOneByOne(t *testing.T) {
+func TestWriter_RefusesSingleRows(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
 	late := item("late-1", noon.Add(-31*24*time.Hour), 3)
@@ -354,7 +354,7 @@ func TestRowsAreRefusedOneByOne(t *testing.T) {
 	}
 }
 
-func TestWriteAfterCloseAndCancel(t *testing.T) {
+func TestWriter_ClosedOrCancelled(t *testing.T) {
 	w := openWriter(t, t.TempDir(), Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -372,7 +372,7 @@ func TestWriteAfterCloseAndCancel(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestNewWriter_InvalidOptions(t *testing.T) {
 	_, err := NewWriter(t.TempDir(), Options{Late: -1, Future: -1, Grace: -1, RememberFor: -1, RememberMax: 3})
 	for _, want := range []string{"Late", "Future", "Grace", "RememberFor", "RememberMax must be at least 24, found 3"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
