@@ -22,9 +22,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestAgentForwardsToGateway sends a numbered batch through an agent, twice: the
+// TestAgent_ForwardsToGateway sends a numbered batch through an agent, twice: the
 // gateway stores it whole and once.
-func TestAgentForwardsToGateway(t *testing.T) {
+func TestAgent_ForwardsToGateway(t *testing.T) {
 	keys := makeKeys(t)
 	gateway := start(t, "gateway.yaml", map[string]string{
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,
@@ -48,9 +48,9 @@ func TestAgentForwardsToGateway(t *testing.T) {
 	}
 }
 
-// TestGatewayRefusesStrangers: a client without a certificate, or with one of another authority, gets nothing
+// TestGateway_RefusesForeignCertificates: a client without a certificate, or with one of another authority, gets nothing
 // at any port; one with a certificate of the right authority is served.
-func TestGatewayRefusesStrangers(t *testing.T) {
+func TestGateway_RefusesForeignCertificates(t *testing.T) {
 	keys, others := makeKeys(t), makeKeys(t)
 	gateway := start(t, "gateway.yaml", map[string]string{
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,
@@ -73,9 +73,9 @@ func TestGatewayRefusesStrangers(t *testing.T) {
 	}
 }
 
-// TestAgentAndGatewayKnowEachOther: the gateway refuses an agent with a certificate of another authority, and
+// TestGateway_MutualTLSWithAgent: the gateway refuses an agent with a certificate of another authority, and
 // an agent refuses a gateway whose certificate its own authority has not signed.
-func TestAgentAndGatewayKnowEachOther(t *testing.T) {
+func TestGateway_MutualTLSWithAgent(t *testing.T) {
 	keys, others := makeKeys(t), makeKeys(t)
 	gateway := start(t, "gateway.yaml", map[string]string{
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,

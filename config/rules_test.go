@@ -9,7 +9,7 @@ import (
 )
 
 // The example files of rules are read without a warning.
-func TestRules(t *testing.T) {
+func TestRules_ReadWithoutWarnings(t *testing.T) {
 	owners, _, err := configfile.Source[*rules.Owners]{Key: "--owners", Path: "owners.json", Strict: true, Parse: rules.ParseOwners}.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -37,8 +37,8 @@ var required = map[string]map[string]string{
 	},
 }
 
-// TestFilesAreValid lets the distribution check every key of every file, with only required variables set.
-func TestFilesAreValid(t *testing.T) {
+// TestFiles_Valid lets the distribution check every key of every file, with only required variables set.
+func TestFiles_Valid(t *testing.T) {
 	for name := range files {
 		t.Run(name, func(t *testing.T) {
 			out, err := command(t, t.Context(), t.TempDir(), name, required[name], "validate").CombinedOutput()
@@ -49,8 +49,8 @@ func TestFilesAreValid(t *testing.T) {
 	}
 }
 
-// TestTheDefaultIsShort keeps the default readable at a glance.
-func TestTheDefaultIsShort(t *testing.T) {
+// TestDefault_Short keeps the default readable at a glance.
+func TestDefault_Short(t *testing.T) {
 	lines := 0
 	for line := range strings.Lines(withoutComments(Collector)) {
 		if strings.TrimSpace(line) != "" {
@@ -62,8 +62,8 @@ func TestTheDefaultIsShort(t *testing.T) {
 	}
 }
 
-// TestBigQueryOverTheDefault: a second file can add BigQuery, and cannot remove the first one's path.
-func TestBigQueryOverTheDefault(t *testing.T) {
+// TestBigQuery_OverDefault: a second file can add BigQuery, and cannot remove the first one's path.
+func TestBigQuery_OverDefault(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.yaml")
 	if err := os.WriteFile(mine, []byte("exporters: {warehouse: {bigquery: {project: my-project, dataset: corehour}}}\n"), 0o600); err != nil {
@@ -76,9 +76,9 @@ func TestBigQueryOverTheDefault(t *testing.T) {
 	}
 }
 
-// TestWhatMustBeSetIsAskedFor: with one of its variables unset or empty, no file is valid and no collector
+// TestFiles_RequiredVariableUnset: with one of its variables unset or empty, no file is valid and no collector
 // starts. The error names the variable.
-func TestWhatMustBeSetIsAskedFor(t *testing.T) {
+func TestFiles_RequiredVariableUnset(t *testing.T) {
 	for name, variables := range required {
 		for missing := range variables {
 			others := maps.Clone(variables)
@@ -100,8 +100,8 @@ func TestWhatMustBeSetIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestMisspeltKeyIsRefused proves that the test of valid files fails for unknown keys.
-func TestMisspeltKeyIsRefused(t *testing.T) {
+// TestFiles_MisspeltKeyRefused proves that the test of valid files fails for unknown keys.
+func TestFiles_MisspeltKeyRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "wrong.yaml")
 	text := strings.Replace(Collector, "    path: ", "    pfad: ", 1)
@@ -114,9 +114,9 @@ func TestMisspeltKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestDefaultStartsAlone starts the default in an empty directory, without other files and with the price of
+// TestDefault_StartsAlone starts the default in an empty directory, without other files and with the price of
 // its example, stores a call and ends.
-func TestDefaultStartsAlone(t *testing.T) {
+func TestDefault_StartsAlone(t *testing.T) {
 	c := start(t, "collector.yaml", nil, "--set=processors.cost_attribution.prices.default.usd_per_core_hour=0.05")
 	if err := post("http://"+c.http+"/v1/traces", callOf("shop", "shop/cart.(*Cart).Total")); err != nil {
 		t.Fatal(err)
@@ -142,9 +142,9 @@ func TestDefaultStartsAlone(t *testing.T) {
 	}
 }
 
-// TestShadowIsInDollars proves that the sampler knows prices, although they are stamped after it: the cost of a
+// TestShadow_CostInDollars proves that the sampler knows prices, although they are stamped after it: the cost of a
 // tier in shadow is above 0.
-func TestShadowIsInDollars(t *testing.T) {
+func TestShadow_CostInDollars(t *testing.T) {
 	prices := filepath.Join(t.TempDir(), "prices.yaml")
 	if err := os.WriteFile(prices, []byte("default: {usd_per_core_hour: 0.05}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -213,9 +213,9 @@ func example(t *testing.T, page string) (path string) {
 	return path
 }
 
-// TestJaegerClientIsAnswered: with the default configuration a Jaeger sampler gets the same answer over gRPC
+// TestDefault_AnswersJaegerClients: with the default configuration a Jaeger sampler gets the same answer over gRPC
 // and HTTP.
-func TestJaegerClientIsAnswered(t *testing.T) {
+func TestDefault_AnswersJaegerClients(t *testing.T) {
 	c := start(t, "collector.yaml", nil)
 	conn, err := grpc.NewClient(c.jaeger, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -246,16 +246,16 @@ func TestJaegerClientIsAnswered(t *testing.T) {
 	}
 }
 
-// TestFrontPageShowsAValidConfiguration checks the ten lines of the README at the root, from its directory.
-func TestFrontPageShowsAValidConfiguration(t *testing.T) {
+// TestRootReadme_ValidConfiguration checks the ten lines of the README at the root, from its directory.
+func TestRootReadme_ValidConfiguration(t *testing.T) {
 	cmd := command(t, t.Context(), "..", example(t, filepath.Join("..", "README.md")), nil, "validate")
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// TestReadmeShowsAValidChange merges the example of README.md into the default.
-func TestReadmeShowsAValidChange(t *testing.T) {
+// TestReadme_ValidChange merges the example of README.md into the default.
+func TestReadme_ValidChange(t *testing.T) {
 	mine := example(t, "README.md")
 	cmd := command(t, t.Context(), t.TempDir(), "collector.yaml", nil, "validate")
 	cmd.Args = append(cmd.Args, "--config=file:"+mine)

@@ -40,9 +40,9 @@ func (b *backend) names() []string {
 	return slices.Sorted(slices.Values(b.spans))
 }
 
-// TestTeeCopiesTracesOnly sends spans of our SDK and an ordinary span through tee.yaml: the other backend gets
+// TestTee_CopiesTracesOnly sends spans of our SDK and an ordinary span through tee.yaml: the other backend gets
 // the spans of traces, the warehouse gets all.
-func TestTeeCopiesTracesOnly(t *testing.T) {
+func TestTee_CopiesTracesOnly(t *testing.T) {
 	other := &backend{}
 	server := grpc.NewServer()
 	ptraceotlp.RegisterGRPCServer(server, other)

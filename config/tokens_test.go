@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestTokens: every port requires a token of the current file, and no log contains a token.
-func TestTokens(t *testing.T) {
+// TestTokens_RequiredAtEveryPort: every port requires a token of the current file, and no log contains a token.
+func TestTokens_RequiredAtEveryPort(t *testing.T) {
 	keys := makeKeys(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	write(t, tokens, "t0ken-of-shop # for the shop\n\n  t0ken-of-cart\n")
@@ -103,9 +103,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensMustBeThere: without a file of tokens, or without a token in it, the collector does not start, and
+// TestTokens_FileMissingOrEmpty: without a file of tokens, or without a token in it, the collector does not start, and
 // the error names the file.
-func TestTokensMustBeThere(t *testing.T) {
+func TestTokens_FileMissingOrEmpty(t *testing.T) {
 	keys := makeKeys(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "empty"), " \n\t\n")
@@ -126,9 +126,9 @@ func TestTokensMustBeThere(t *testing.T) {
 	}
 }
 
-// TestStrangersTakeNoMemory: over gRPC, too, the sender is authenticated before a request is decoded. This one
+// TestTokens_CheckedBeforeDecoding: over gRPC, too, the sender is authenticated before a request is decoded. This one
 // would be refused as too large.
-func TestStrangersTakeNoMemory(t *testing.T) {
+func TestTokens_CheckedBeforeDecoding(t *testing.T) {
 	keys := makeKeys(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	write(t, tokens, "t0ken")
@@ -150,8 +150,8 @@ func TestStrangersTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestTokensIsTheGateway keeps the two files equal: apart from authentication, tokens.yaml is gateway.yaml.
-func TestTokensIsTheGateway(t *testing.T) {
+// TestTokens_EqualToGateway keeps the two files equal: apart from authentication, tokens.yaml is gateway.yaml.
+func TestTokens_EqualToGateway(t *testing.T) {
 	parsed := func(text string) map[string]any {
 		var all map[string]any
 		if err := yaml.Unmarshal([]byte(text), &all); err != nil {

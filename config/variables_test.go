@@ -20,8 +20,8 @@ var files = map[string]string{
 
 var reference = regexp.MustCompile(`\$\{(env|required):([A-Z0-9_]+)(:-([^}]*))?\}`)
 
-// TestVariablesAreDocumented compares the environment variables of a file with the list in its head.
-func TestVariablesAreDocumented(t *testing.T) {
+// TestVariables_Documented compares the environment variables of a file with the list in its head.
+func TestVariables_Documented(t *testing.T) {
 	common := headOf(Collector)
 	for name, text := range files {
 		head := headOf(text)
@@ -55,8 +55,8 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestDefaultsAgree checks that a variable has one default, except where a head explains another.
-func TestDefaultsAgree(t *testing.T) {
+// TestVariables_OneDefault checks that a variable has one default, except where a head explains another.
+func TestVariables_OneDefault(t *testing.T) {
 	explained := []string{
 		"COREHOUR_GRPC_ENDPOINT", "COREHOUR_HTTP_ENDPOINT", "COREHOUR_RATES_ADDRESS", "COREHOUR_JAEGER_ADDRESS", // a gateway listens on every address
 		"COREHOUR_MEMORY_LIMIT_MIB", "COREHOUR_MEMORY_SPIKE_MIB", // an agent is small, a gateway large

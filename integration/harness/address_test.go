@@ -7,7 +7,7 @@ import (
 )
 
 // Addresses differ, can be listened on, and are not ephemeral.
-func TestFreeAddresses(t *testing.T) {
+func TestFreeAddresses_DistinctAndBindable(t *testing.T) {
 	seen := map[string]bool{}
 	for range 5 {
 		addresses, err := FreeAddresses(5)

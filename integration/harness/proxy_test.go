@@ -30,7 +30,7 @@ func (r *recorder) got() string {
 	return strings.Join(r.bodies, " ")
 }
 
-func TestProxyDoesWhatThePlanSays(t *testing.T) {
+func TestProxy_FollowsPlan(t *testing.T) {
 	upstream := new(recorder)
 	server := httptest.NewServer(upstream)
 	defer server.Close()

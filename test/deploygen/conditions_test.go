@@ -26,7 +26,7 @@ func logs(d *deploygen.Deployment) [][][]float64 {
 	return all
 }
 
-func TestLevelsAndHosts(t *testing.T) {
+func TestDraw_LevelsAndHosts(t *testing.T) {
 	for _, sd := range []float64{0.03, 0.15} {
 		var levels, slow moments
 		extra := math.Log(1.2)
@@ -54,8 +54,8 @@ func TestLevelsAndHosts(t *testing.T) {
 	}
 }
 
-// TestInstancesAndLoadings estimates the parameters that are drawn per method.
-func TestInstancesAndLoadings(t *testing.T) {
+// TestDraw_InstancesAndLoadings estimates the parameters that are drawn per method.
+func TestDraw_InstancesAndLoadings(t *testing.T) {
 	for _, sd := range []float64{0.015, 0.05} {
 		s := chain(9, 36, 4)
 		s.InstanceSD = sd
@@ -95,9 +95,9 @@ func disturbed(x deploygen.Disturbance) deploygen.Scene {
 	return s
 }
 
-// TestWhatIsMeasured compares the measured changes with the hosts, and those of parts of the time with
+// TestDraw_MeasuredChange compares the measured changes with the hosts, and those of parts of the time with
 // those of the whole time.
-func TestWhatIsMeasured(t *testing.T) {
+func TestDraw_MeasuredChange(t *testing.T) {
 	s := chain(5, 3, 5)
 	s.HostSD = 0.15
 	d := deploygen.Draw(s, 1)
@@ -125,8 +125,8 @@ func TestWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// TestTruthOfUnchanged checks that conditions alone are no change but affect the measured values.
-func TestTruthOfUnchanged(t *testing.T) {
+// TestDraw_UnchangedMethods checks that conditions alone are no change but affect the measured values.
+func TestDraw_UnchangedMethods(t *testing.T) {
 	for _, s := range deploygen.Independent() {
 		if s.Change.Where != deploygen.Nothing || s.Disturbance.Rare.P > 0 && !s.Disturbance.Rare.Both {
 			continue
@@ -139,7 +139,7 @@ func TestTruthOfUnchanged(t *testing.T) {
 	}
 }
 
-func TestLoad(t *testing.T) {
+func TestDraw_HeadLoad(t *testing.T) {
 	for _, load := range []float64{2.5, 1 / 2.5} {
 		var exponents moments
 		for seed := range uint64(200) {
@@ -170,7 +170,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestRareCalls(t *testing.T) {
+func TestDraw_RareCalls(t *testing.T) {
 	for _, rare := range []deploygen.Rare{{P: 0.01, Factor: 100}, {P: 0.003, Factor: 400}, {P: 0.01, Factor: 100, Both: true}} {
 		s := disturbed(deploygen.Disturbance{Rare: rare})
 		s.Records = 5000
@@ -205,7 +205,7 @@ func TestRareCalls(t *testing.T) {
 	}
 }
 
-func TestMethodsThatDiffer(t *testing.T) {
+func TestDraw_MethodsDifferByProcess(t *testing.T) {
 	s := disturbed(deploygen.Disturbance{DifferSD: 0.15})
 	s.Structure, s.InstanceSD, s.Base, s.Head = deploygen.Tree(60), 0.015, 20, 20
 	d := deploygen.Draw(s, 1)
@@ -227,7 +227,7 @@ func TestMethodsThatDiffer(t *testing.T) {
 	}
 }
 
-func TestAutoregression(t *testing.T) {
+func TestDraw_Autoregression(t *testing.T) {
 	for _, ar := range []float64{0.7, 0.9} {
 		s := disturbed(deploygen.Disturbance{AR: ar})
 		s.Duration = 10 * time.Hour
@@ -253,7 +253,7 @@ func TestAutoregression(t *testing.T) {
 	}
 }
 
-func TestDips(t *testing.T) {
+func TestDraw_Dips(t *testing.T) {
 	dips, minutes := 0.0, 0.0
 	for seed := range uint64(100) {
 		d := deploygen.Draw(disturbed(deploygen.Disturbance{Dips: true}), seed)
@@ -284,7 +284,7 @@ func TestDips(t *testing.T) {
 	near(t, "share of minutes unlike the first", dips/minutes, 2*0.1*0.9, 0.08)
 }
 
-func TestNoisyNeighbor(t *testing.T) {
+func TestDraw_NoisyNeighbor(t *testing.T) {
 	versions := [2]int{}
 	for seed := range uint64(100) {
 		d := deploygen.Draw(disturbed(deploygen.Disturbance{Neighbor: true}), seed)
@@ -320,7 +320,7 @@ func TestNoisyNeighbor(t *testing.T) {
 	}
 }
 
-func TestStartsAndColdCaches(t *testing.T) {
+func TestDraw_StartsAndColdCaches(t *testing.T) {
 	for _, x := range []deploygen.Disturbance{{}, {Tie: true}, {ColdCache: true}, {ColdCache: true, Tie: true}} {
 		for seed := range uint64(50) {
 			d := deploygen.Draw(disturbed(x), seed)

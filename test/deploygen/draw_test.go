@@ -50,7 +50,7 @@ func digest(d *deploygen.Deployment) uint64 {
 	return h.Sum64()
 }
 
-func TestSameSeedDrawsTheSame(t *testing.T) {
+func TestDraw_SameSeed(t *testing.T) {
 	for _, s := range append(deploygen.Pick(deploygen.Independent(), 4, 1), deploygen.Pick(deploygen.SmallServices(), 4, 1)...) {
 		s.Records, s.Duration = 20, 5*time.Minute
 		d := deploygen.Draw(s, 7)
@@ -67,9 +67,9 @@ func TestSameSeedDrawsTheSame(t *testing.T) {
 	}
 }
 
-// TestCountsAreExact compares the call counts with the call graph, and the numbers of records with their
+// TestDraw_CallCounts compares the call counts with the call graph, and the numbers of records with their
 // sampling probability.
-func TestCountsAreExact(t *testing.T) {
+func TestDraw_CallCounts(t *testing.T) {
 	for _, structure := range []deploygen.Structure{deploygen.Chain(5), deploygen.Tree(12), deploygen.Recursion, deploygen.SharedLeaf} {
 		for _, whole := range []bool{false, true} {
 			s := chain(0, 4, 4)
@@ -126,8 +126,8 @@ func TestCountsAreExact(t *testing.T) {
 	}
 }
 
-// TestCostsFollowTheTruth estimates the documented parameters from the records.
-func TestCostsFollowTheTruth(t *testing.T) {
+// TestDraw_CostsFollowTruth estimates the documented parameters from the records.
+func TestDraw_CostsFollowTruth(t *testing.T) {
 	for _, s := range []deploygen.Scene{
 		{Structure: deploygen.Chain(5), Change: deploygen.Change{Where: deploygen.Leaf, Factor: 2.28}},
 		{Structure: deploygen.Tree(12), Change: deploygen.Change{Where: deploygen.Third, Factor: 1.3}},
@@ -156,8 +156,8 @@ func TestCostsFollowTheTruth(t *testing.T) {
 	}
 }
 
-// TestInclusiveIsOwnAndCallees compares the records with the own costs and the call graph.
-func TestInclusiveIsOwnAndCallees(t *testing.T) {
+// TestDraw_InclusiveCost compares the records with the own costs and the call graph.
+func TestDraw_InclusiveCost(t *testing.T) {
 	for _, structure := range []deploygen.Structure{deploygen.Chain(9), deploygen.Tree(12), deploygen.Recursion, deploygen.SharedLeaf} {
 		for _, whole := range []bool{false, true} {
 			s := chain(0, 1, 1)
@@ -195,8 +195,8 @@ func TestInclusiveIsOwnAndCallees(t *testing.T) {
 	}
 }
 
-// TestWholeRequestsHaveTheirCallees compares each call of a chain with its caller.
-func TestWholeRequestsHaveTheirCallees(t *testing.T) {
+// TestDraw_CompleteRequests compares each call of a chain with its caller.
+func TestDraw_CompleteRequests(t *testing.T) {
 	s := chain(4, 1, 1)
 	s.WholeRequests = true
 	d := deploygen.Draw(s, 1)
@@ -217,8 +217,8 @@ func TestWholeRequestsHaveTheirCallees(t *testing.T) {
 	}
 }
 
-// TestCPUOfProcesses expects the own cost of all calls plus 5%.
-func TestCPUOfProcesses(t *testing.T) {
+// TestDraw_ProcessCPU expects the own cost of all calls plus 5%.
+func TestDraw_ProcessCPU(t *testing.T) {
 	for _, rare := range []deploygen.Rare{{}, {P: 0.01, Factor: 100, Both: true}} {
 		s := chain(5, 2, 2)
 		s.Records, s.Disturbance.Rare = 2000, rare

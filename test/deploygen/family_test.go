@@ -26,7 +26,7 @@ func changedMethods(s deploygen.Scene) int {
 	return n
 }
 
-func TestEverySceneDraws(t *testing.T) {
+func TestDraw_EveryScene(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -79,8 +79,8 @@ func TestEverySceneDraws(t *testing.T) {
 	}
 }
 
-// TestPick expects all scenes before any scene repeats.
-func TestPick(t *testing.T) {
+// TestPick_AllScenesBeforeRepeats expects all scenes before any scene repeats.
+func TestPick_AllScenesBeforeRepeats(t *testing.T) {
 	family := deploygen.Independent()
 	picked := deploygen.Pick(family, 2*len(family), 1)
 	seen := map[string]int{}

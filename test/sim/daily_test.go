@@ -8,7 +8,7 @@ import (
 )
 
 // A short form of the table must meet the same goals, with slack because it draws fewer files.
-func TestDailyGoals(t *testing.T) {
+func TestDaily_MeetsGoals(t *testing.T) {
 	for name, part := range map[string]func(*Table, uint64, int) error{
 		"common": commonMode, "dates": stepDates, "directions": directions, "short": shortSeries,
 	} {
@@ -34,7 +34,7 @@ func TestDailyGoals(t *testing.T) {
 }
 
 // A dip in a file of one series, and autocorrelated noise in files of one series, cause few alarms.
-func TestDailyNoise(t *testing.T) {
+func TestDaily_NoiseRaisesFewAlarms(t *testing.T) {
 	lines := 0
 	for n := range uint64(20) {
 		p := dailyBase(0.03, 0.5)
@@ -58,7 +58,7 @@ func TestDailyNoise(t *testing.T) {
 
 // The reports of a step depend neither on the dates nor on the weekday on which a history ends. In each
 // scene one series may differ, because some of the seven histories have evaluations that others lack.
-func TestToldFromAllWeekdays(t *testing.T) {
+func TestDaily_SameReportsOnEveryWeekday(t *testing.T) {
 	for _, c := range []plantedScene{{1, 1, 0.02, 0.06, 12}, {8, 3, 0.02, 0.05, 1}} {
 		for _, other := range otherDays {
 			alike, found, err := c.weekdays(readings[0], other.days, 901, c.files)

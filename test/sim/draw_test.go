@@ -10,7 +10,7 @@ import (
 )
 
 // Sums from drawTogether have the same means, variances and covariances as sums of single records.
-func TestSumsDrawnTogether(t *testing.T) {
+func TestDrawTogether_MatchesSingleRecords(t *testing.T) {
 	const requests, trials = 60, 20_000
 	for _, within := range []float64{0.4, 1.2} {
 		m := Method{within: within}
@@ -75,7 +75,7 @@ func momentsOf(trials int, draw func() drawnSums) moments {
 	return m
 }
 
-func TestCapsAreQuantiles(t *testing.T) {
+func TestQuantile995_ShareAboveCap(t *testing.T) {
 	for _, tail := range []bool{false, true} {
 		m := Method{within: 0.8, tail: tail}
 		limit := quantile995(m.sigma(), tail)
@@ -93,7 +93,7 @@ func TestCapsAreQuantiles(t *testing.T) {
 	}
 }
 
-func TestCountsOfRequests(t *testing.T) {
+func TestPoisson_MeanAndVariance(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, mean := range []float64{0.3, 5, 11.9, 12.1, 400} {
 		const n = 50_000
@@ -110,7 +110,7 @@ func TestCountsOfRequests(t *testing.T) {
 	}
 }
 
-func TestWarmUpFalls(t *testing.T) {
+func TestInstance_ColdFallsToZero(t *testing.T) {
 	in := instance{from: 2, to: 10, warm: 8}
 	var got []float64
 	for bucket := 2; bucket < 6; bucket++ {
@@ -125,7 +125,7 @@ func TestWarmUpFalls(t *testing.T) {
 	}
 }
 
-func TestSameSeedSameDeployment(t *testing.T) {
+func TestDraw_Repeatable(t *testing.T) {
 	p := Plan{Methods: 20, Changed: 0.5, Effects: []float64{0.1}, Samples: true}
 	a := Draw(p, 7, 3, nil)
 	cells := slices.Clone(a.Cells)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDriftIsFound(t *testing.T) {
+func TestWatchDrift_FindsDrift(t *testing.T) {
 	for name, p := range map[string]Months{
 		"rise": {Methods: 60, Days: 126, Records: 20_000, Changed: 0.2, Effect: 0.10, Begin: 63, Over: 60},
 		"step": {Methods: 60, Days: 112, Records: 20_000, Changed: 0.2, Effect: 0.05, Begin: 63},
@@ -24,7 +24,7 @@ func TestDriftIsFound(t *testing.T) {
 }
 
 // meanSpreads matches the measured spread of the means of single records.
-func TestSpreadOfMeans(t *testing.T) {
+func TestMeanSpreads_MatchRecords(t *testing.T) {
 	m := Method{within: 0.8}
 	limit := math.Exp(quantile995(m.sigma(), false))
 	r := source(4, 0, "spread")

@@ -9,7 +9,7 @@ import (
 
 // The naive methods have hundreds of false alarms per 1,000. If they had few, the model would lack the
 // effects that make detection hard.
-func TestNaiveWaysRaiseFalseAlarms(t *testing.T) {
+func TestNaiveMethods_RaiseFalseAlarms(t *testing.T) {
 	scores := Count(Plan{Methods: 300, Samples: true}, 11, 2, Naive(), nil)
 	atLeast := []float64{400, 250, 70, 5, 50, 50}
 	for i, s := range scores {
@@ -22,7 +22,7 @@ func TestNaiveWaysRaiseFalseAlarms(t *testing.T) {
 	}
 }
 
-func TestScoreCountsPower(t *testing.T) {
+func TestCount_Power(t *testing.T) {
 	plan := Plan{Methods: 200, Changed: 1, Effects: []float64{0.5}}
 	s := Count(plan, 12, 1, []Kind{{"all", func() Detector { return atLook{4} }}}, nil)[0]
 	if s.Unchanged != 0 || len(s.Power[0.5]) != len(Buckets) {

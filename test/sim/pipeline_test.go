@@ -12,7 +12,7 @@ import (
 
 // A short form of the tables of make sim: naive methods have hundreds of false alarms; the pipeline has none, and
 // finds nearly all methods that clearly changed.
-func TestPipelineFindsWhatChangedAlone(t *testing.T) {
+func TestPipeline_FindsOnlyChanges(t *testing.T) {
 	plan := Plan{Methods: 150, Changed: 0.2, Effects: []float64{0.5}}
 	s := Count(plan, 22, 2, []Kind{Pipeline(evidence.Defaults())}, nil)[0]
 	if s.Unchanged != 240 || s.False > 0 {
@@ -27,14 +27,14 @@ func TestPipelineFindsWhatChangedAlone(t *testing.T) {
 	}
 }
 
-func TestWholeServiceIsFound(t *testing.T) {
+func TestPipeline_FindsWholeService(t *testing.T) {
 	found, also := ServiceFound(Plan{Methods: 60, Uniform: 0.3}, 23, 1, nil)
 	if found != 1 || also != 0 {
 		t.Errorf("found in %d of 1, methods raised in addition in %d", found, also)
 	}
 }
 
-func TestTableIsJSON(t *testing.T) {
+func TestTable_JSON(t *testing.T) {
 	var table Table
 	table.Powers(Score{Power: map[float64][]Power{0.5: make([]Power, len(Buckets))}}, []float64{0.5, 0.1})
 	table.Lower("nothing", math.Inf(1), "s", 1)
@@ -53,7 +53,7 @@ func TestTableIsJSON(t *testing.T) {
 }
 
 // Roll-outs that end early get correct verdicts from the data they have.
-func TestRollOutsThatEndEarly(t *testing.T) {
+func TestPipeline_RollOutEndsEarly(t *testing.T) {
 	e := CountEnded(Plan{Methods: 150, Changed: 0.2, Effects: []float64{0.5}}, 25, 1, evidence.Defaults(), nil)
 	if e.Unchanged != 120*len(Ends) || e.False > 0 || e.Clear < 30 || e.Found < e.Clear*9/10 || e.OneLook == 0 || e.OneLook > e.Found {
 		t.Errorf("%+v", e)

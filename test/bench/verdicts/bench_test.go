@@ -42,7 +42,7 @@ func command(t *testing.T, exit string) string {
 var small = size{methods: 12, days: 30, yearMethods: 3, fleet: fleet{processes: 5, methods: 4, minutes: 90}}
 
 // All drawn data is stored and found again, and every figure is reported.
-func TestSmall(t *testing.T) {
+func TestRunBenchmark_Small(t *testing.T) {
 	dir := t.TempDir()
 	table, err := runBenchmark(context.Background(), command(t, "1"), dir, small)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestSmall(t *testing.T) {
 }
 
 // A failing command prints an error, and no figure is reported for it.
-func TestCommandFails(t *testing.T) {
+func TestRunBenchmark_CommandFails(t *testing.T) {
 	for exit, want := range map[string]string{"2": "told by the command", "0": "status 0"} {
 		_, err := runBenchmark(context.Background(), command(t, exit), t.TempDir(), small)
 		if err == nil || !strings.Contains(err.Error(), want) {

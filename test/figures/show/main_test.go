@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/test/figures"
 )
 
-func TestShowJudgesAndWrites(t *testing.T) {
+func TestShowReport_ComparesWithGoals(t *testing.T) {
 	in := `{"name": "sim", "results": [
 		{"name": "false alarms", "value": 0.4, "unit": "per 1000", "better": "lower", "goal": 0.3},
 		{"name": "power", "value": 80, "unit": "%", "better": "higher", "goal": 75},
@@ -38,7 +38,7 @@ func TestShowJudgesAndWrites(t *testing.T) {
 	}
 }
 
-func TestShowRefuses(t *testing.T) {
+func TestShowReport_InvalidInput(t *testing.T) {
 	for name, in := range map[string]string{
 		"nothing":   ``,
 		"no result": `{"name": "sim", "results": []}`,

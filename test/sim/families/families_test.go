@@ -13,7 +13,7 @@ import (
 const seed = 7
 
 // A short form of the tables of make sim: no unchanged method is reported, no sign is wrong and intervals cover.
-func TestFamilies(t *testing.T) {
+func TestFamilies_MeetGoals(t *testing.T) {
 	for name, family := range map[string][]deploygen.Scene{"small services": deploygen.SmallServices(), "independent": deploygen.Independent()} {
 		s, err := Count(deploygen.Pick(family, 40, seed), seed, nil)
 		if err != nil {
@@ -34,7 +34,7 @@ func chain(change deploygen.Change, base, head int) deploygen.Scene {
 	}
 }
 
-func TestWhatChangedIsFound(t *testing.T) {
+func TestFamilies_FindChanges(t *testing.T) {
 	rare := chain(deploygen.Change{Where: deploygen.Nothing, Factor: 1}, 3, 3)
 	rare.Records, rare.Disturbance.Rare = 1000, deploygen.Rare{P: 0.01, Factor: 100}
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestWhatChangedIsFound(t *testing.T) {
 
 // With an evaluation after every minute, +50% is reported within 5 minutes of the 300th record in the median.
 // Nothing else is reported.
-func TestEarlyEvaluations(t *testing.T) {
+func TestFamilies_EvaluatedEveryMinute(t *testing.T) {
 	for name, disturbance := range map[string]deploygen.Disturbance{"undisturbed": {}, "cold cache": {ColdCache: true}} {
 		leaf := chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.5}, 3, 3)
 		leaf.Disturbance = disturbance
@@ -85,7 +85,7 @@ func TestEarlyEvaluations(t *testing.T) {
 }
 
 // A change without a report has an infinite delay. A change with too few records has no delay.
-func TestDelayOfWhatIsNotReported(t *testing.T) {
+func TestDelay_ChangeNotReported(t *testing.T) {
 	s := chain(deploygen.Change{Where: deploygen.Leaf, Factor: 1.03}, 3, 3)
 	delays, err := Delays(s, seed, 1, nil)
 	if err != nil || len(delays) != 1 || !math.IsInf(delays[0], 1) {
@@ -98,7 +98,7 @@ func TestDelayOfWhatIsNotReported(t *testing.T) {
 }
 
 // The same deployments give the same counts on any number of processors.
-func TestCountsAreRepeatable(t *testing.T) {
+func TestFamilies_RepeatableOnAnyProcessors(t *testing.T) {
 	list := deploygen.Pick(deploygen.SmallServices(), 6, seed)
 	a, err := Count(list, seed, nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestCountsAreRepeatable(t *testing.T) {
 	}
 }
 
-func TestUpperBound(t *testing.T) {
+func TestShare_UpperBound(t *testing.T) {
 	if got := (Share{Of: 1000}).Upper(); got < 2.9 || got > 3.1 { // the rule of three
 		t.Errorf("0 of 1000: at most %v per 1,000", got)
 	}
