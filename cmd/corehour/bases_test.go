@@ -28,7 +28,8 @@ func TestExplainNamesAllThatWeightsRestOn(t *testing.T) {
 	}
 }
 
-// foreignCalls stores 100 spans of another SDK by each of two versions, one after the other.
+// foreignCalls returns a warehouse with 100 spans of another SDK for each of two consecutive versions. The
+// spans have the weight basis baseBasis or headBasis, and stand for 200 calls per version.
 func foreignCalls(t *testing.T, baseBasis, headBasis string, cpu time.Duration) string {
 	t.Helper()
 	var items []methodspan.Item
@@ -43,7 +44,8 @@ func foreignCalls(t *testing.T, baseBasis, headBasis string, cpu time.Duration) 
 	return fixture.Write(t, items)
 }
 
-// What is only known from below says so, with what would help, and has no dollars unless asked for.
+// Calls with the weight basis "assumed" are lower bounds. The commands print a note with the remedy, and
+// cost computes dollars only with --include-assumed.
 func TestAssumedCallsSaySo(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -84,7 +86,7 @@ func TestAssumedCallsSaySo(t *testing.T) {
 	}
 }
 
-// Versions of which one is only known from below are not compared.
+// regress skips a pair of versions if the weight basis of only one of them is "assumed".
 func TestAssumedAndKnownDoNotCompare(t *testing.T) {
 	clock(t, evening)
 	for _, c := range []struct {
@@ -106,7 +108,7 @@ func TestAssumedAndKnownDoNotCompare(t *testing.T) {
 	}
 }
 
-// What only has wall time has a table of it, and no columns without a figure.
+// Spans without CPU time get a table of wall time, without columns that have no values.
 func TestCostOfStockSpans(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -148,7 +150,8 @@ func TestCostOfStockSpans(t *testing.T) {
 	}
 }
 
-// Where it is not known which process sent spans, figures and verdicts say so.
+// All commands print a note if spans of several processes may be merged, because the instance is empty
+// or only a network address.
 func TestMergedProcessesSaySo(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
@@ -174,7 +177,7 @@ func TestMergedProcessesSaySo(t *testing.T) {
 	}
 }
 
-// Spans of frameworks are left out as if they were not stored: their time is their callers'.
+// With --no-frameworks, spans of frameworks are excluded and their time counts as own time of their callers.
 func TestNoFrameworks(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -231,7 +234,7 @@ func TestNoFrameworks(t *testing.T) {
 
 const remedy = "so there are at least as many: " + methodspan.AssumedRemedy
 
-// explain says which calls are only known from below, and why no dollars are made of them.
+// explain prints how many calls are lower bounds, and why they have no dollars.
 func TestExplainSaysAssumed(t *testing.T) {
 	clock(t, evening)
 	for basis, assumed := range map[string]bool{methodspan.BasisAssumed: true, methodspan.BasisThreshold: false} {
@@ -244,7 +247,7 @@ func TestExplainSaysAssumed(t *testing.T) {
 	}
 }
 
-// An alert says how much of it is assumed, and what helps, in JSON and in chat.
+// An alert contains the assumed share and the remedy, in JSON and in chat.
 func TestAlertsSayAssumed(t *testing.T) {
 	clock(t, evening)
 	chat := newInbox(t)
@@ -288,7 +291,7 @@ func TestAlertsSayAssumed(t *testing.T) {
 	}
 }
 
-// So does a drift.
+// A drift alert contains the assumed share and the remedy.
 func TestDriftSaysAssumed(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, april)
@@ -314,7 +317,7 @@ func TestDriftSaysAssumed(t *testing.T) {
 	}
 }
 
-// A budget is not kept for calls of which no dollars are made.
+// A budget with assumed calls cannot be reported as met, because these calls have no dollars.
 func TestBudgetsSayAssumed(t *testing.T) {
 	clock(t, evening)
 	budgets := write(t, "budgets.json", `{"version":1,"budgets":[{"name":"web","class":"web","usd_per_day":1000},{"name":"shop","service":"shop","usd_per_day":1000}]}`)

@@ -12,7 +12,7 @@ import (
 
 var benchRows = flag.Int("rows", 3_000_000, "rows of the warehouse that benchmarks read")
 
-// BenchmarkCommands times whole commands, opening the warehouse included.
+// BenchmarkCommands times whole commands, including opening the warehouse.
 func BenchmarkCommands(b *testing.B) {
 	before := now
 	now = func() time.Time { return fixture.Start.Add(24 * time.Hour) }

@@ -20,7 +20,7 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// Every command says of rows in BigQuery what it says of the same rows in files.
+// Commands print the same output for rows in BigQuery as for the same rows in files.
 func TestCommandsAskBigQuery(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -82,7 +82,7 @@ func TestBytesBilledAreBounded(t *testing.T) {
 	}
 }
 
-// explain opens the warehouse once for what it says itself, for regress and for drift.
+// --max-bytes-billed bounds all queries of an explain together: its own, those of regress and those of drift.
 func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -99,7 +99,7 @@ func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
 	}
 }
 
-// A process that looks every day is not stopped by what it read last week.
+// With --every, --max-bytes-billed bounds each evaluation on its own, not their sum.
 func TestBytesOfEachLookAreBounded(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -136,8 +136,8 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
-// A table goes on growing while a command asks: the bills were read before the first row
-// of a service, its costs after it.
+// A table can grow while a command runs: here the first row of a service arrives between the query of the
+// bills and the query of the costs.
 func TestServiceAppearsBetweenQueries(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -170,7 +170,7 @@ func TestServiceAppearsBetweenQueries(t *testing.T) {
 	}
 }
 
-// shops are several services, each in two versions.
+// shops returns a warehouse with the given number of services, each in two versions.
 func shops(t *testing.T, services int) string {
 	t.Helper()
 	var items []methodspan.Item
@@ -196,7 +196,7 @@ func shops(t *testing.T, services int) string {
 	return fixture.Write(t, items)
 }
 
-// Each query is billed for 10 MB at least, so the documentation says how many there are.
+// BigQuery bills at least 10 MB per query, so the documentation lists the number of queries per command.
 func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
@@ -220,7 +220,7 @@ func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 	for services := 1; services <= 3; services += 2 {
 		_, address := remote.Serve(t, shops(t, services))
 		for args, want := range map[string]int{
-			"regress":                                      3 + 2*services + 1 + services, // of few processes
+			"regress":                                      3 + 2*services + 1 + services, // last term: services with few processes
 			"cost":                                         6,
 			"cost --percentiles":                           6 + 1,
 			"cost --prices " + prices:                      6 + 2,
@@ -237,7 +237,7 @@ func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 	}
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	clock(t, evening.AddDate(0, 0, 1))
-	if n := count(address, "explain shop/cart.Cart.Total --service shop"); n != 2+13+2+4 { // it raises an alert
+	if n := count(address, "explain shop/cart.Cart.Total --service shop"); n != 2+13+2+4 { // it raises an alert, which takes more queries
 		t.Errorf("explain the next day: %d queries, the documentation says 21", n)
 	}
 }

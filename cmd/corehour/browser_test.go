@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// probe looks at the report as a browser has laid it out, on a phone and on a desk.
+// probe is a page that measures the layout of the report in a browser, at the widths of a phone and a desktop.
 const probe = `<!doctype html><body><script>
 const found = [];
 for (const width of [360, 1280]) {
@@ -40,7 +40,7 @@ for (const width of [360, 1280]) {
 }
 </script></body>`
 
-// TestReportInBrowser needs Chromium: COREHOUR_CHROMIUM names it.
+// TestReportInBrowser needs Chromium at the path in COREHOUR_CHROMIUM.
 func TestReportInBrowser(t *testing.T) {
 	chromium := os.Getenv("COREHOUR_CHROMIUM")
 	if chromium == "" {
@@ -60,7 +60,7 @@ func TestReportInBrowser(t *testing.T) {
 			_, _ = io.WriteString(w, probe)
 		case "/report":
 			_, _ = io.WriteString(w, report.stdout)
-		case "/favicon.ico": // the browser's own idea
+		case "/favicon.ico": // browsers request it on their own
 			http.NotFound(w, r)
 		default:
 			mu.Lock()

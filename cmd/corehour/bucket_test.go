@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// inBucket uploads warehouses as a collector each.
+// inBucket uploads each of the warehouses roots, by prefix, to a new bucket and returns its address.
 func inBucket(t *testing.T, roots map[string]string) (address string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -94,8 +94,8 @@ func TestWarehouseInABucket(t *testing.T) {
 	}
 }
 
-// What is fetched are the files of the dates that the question is about, by every
-// command. Costs are about the 7 days, too, that tell how skew calls are.
+// Every command fetches only the files of the dates in its window. Commands that compute costs also fetch
+// the 7 days before, from which they learn how skewed calls are.
 func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 	unracedWhenShort(t)
 	var items []methodspan.Item
@@ -128,8 +128,8 @@ func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 	}
 	for _, c := range []struct {
 		args string
-		from int // the first date that is fetched
-		to   int // the one after the last
+		from int // index of the first date that is fetched
+		to   int // index after the last date that is fetched
 	}{
 		{"check", days - 3, days}, // 48h touch three dates
 		{"check --since 2h", days - 1, days},
@@ -164,8 +164,8 @@ func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 	}
 }
 
-// Dear calls of the days before, of which the window has none, make its costs lower bounds:
-// of a bucket as of a directory.
+// Expensive calls of earlier days that have no sample in the window make its costs lower bounds, in a bucket
+// as in a directory.
 func TestCostsOfABucketKnowTheDaysBefore(t *testing.T) {
 	const days = 3
 	clock(t, fixture.Start.AddDate(0, 0, days-1).Add(2*time.Hour))
@@ -193,14 +193,14 @@ func TestCostsOfABucketKnowTheDaysBefore(t *testing.T) {
 	if !strings.Contains(local.stdout, "lower bound, tail not sampled") || remote.stdout != local.stdout {
 		t.Errorf("of the directory %+v, of the bucket %+v", local, remote)
 	}
-	// All that a command needs has to have room, whenever it is fetched.
+	// The cache must have room for all files that a command needs, even if it fetches them in several steps.
 	r := corehour("cost", "--since", "2h", "--warehouse", address, "--cache-size", fmt.Sprint(sizeOf(t, root)-1))
 	if r.code != exitFailed || !strings.Contains(r.stderr, "3 files with ") || !strings.Contains(r.stderr, "allow more with --cache-size") {
 		t.Errorf("%+v", r)
 	}
 }
 
-// sizeOf adds up the files of rows.
+// sizeOf returns the total size in bytes of the data files of the warehouse root.
 func sizeOf(t *testing.T, root string) (total int64) {
 	t.Helper()
 	snapshot, err := table.Open(root)
@@ -213,8 +213,8 @@ func sizeOf(t *testing.T, root string) (total int64) {
 	return total
 }
 
-// A collector is killed before it has uploaded what it wrote, and its machine is gone
-// for so long that somebody else has its prefix.
+// --import recovers the files of a collector that was killed before it uploaded them, and whose prefix
+// another collector has taken over since.
 func TestImport(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, nil)
@@ -309,7 +309,7 @@ func TestCompactInABucket(t *testing.T) {
 	}
 	left := uploader(t, address, "other", manyFiles(t))
 	defer left.Close()
-	// Nothing is left to collectors where there are none.
+	// Without any collector prefix compact fails, instead of assuming that collectors maintain everything.
 	empty, backups := t.TempDir(), t.TempDir()
 	if err := os.CopyFS(filepath.Join(backups, "backups"), os.DirFS(manyFiles(t))); err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func TestCompactInABucket(t *testing.T) {
 	}
 }
 
-// hook is told of every line before it is written.
+// hook is a buffer that calls told with every line before it stores it.
 type hook struct {
 	bytes.Buffer
 	told func(line string)
@@ -332,7 +332,7 @@ func (h *hook) Write(line []byte) (int, error) {
 	return h.Buffer.Write(line)
 }
 
-// What could not be uploaded is not reported as done; what was done elsewhere is.
+// compact reports an action as done only if its upload succeeded. A failed prefix does not hide the others.
 func TestCompactWithoutUpload(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"away": manyFiles(t), "here": manyFiles(t)})
@@ -347,7 +347,7 @@ func TestCompactWithoutUpload(t *testing.T) {
 		if !strings.Contains(line, ": merge: ") || !strings.HasSuffix(prefix, "/away\n") {
 			return
 		}
-		// The prefix can't be written to any more.
+		// From here on the prefix cannot be written.
 		if err := errors.Join(os.Rename(away, t.TempDir()+"/gone"), os.WriteFile(away, nil, 0o600)); err != nil {
 			t.Error(err)
 		}
@@ -361,7 +361,7 @@ func TestCompactWithoutUpload(t *testing.T) {
 	}
 }
 
-// What was done is reported, also if one of the others could not be looked after now.
+// compact reports the prefixes that it merged even if another prefix is locked.
 func TestCompactWhereOneIsLocked(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"a": manyFiles(t), "b": manyFiles(t)})
@@ -387,8 +387,8 @@ func TestCompactWhereOneIsLocked(t *testing.T) {
 	}
 }
 
-// Rows of a service that a running collector's prefix has are there still, and whoever
-// asked for their deletion is told so, in every format.
+// --delete-service does not delete rows under the prefix of a running collector, and reports this in every
+// output format.
 func TestServiceInABucket(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*time.Hour))
@@ -411,7 +411,7 @@ func TestServiceInABucket(t *testing.T) {
 	if alone := totalCalls(t, inBucket(t, map[string]string{"one": manyFiles(t)}), "shop"); rest != alone || rest == all {
 		t.Errorf("%s are left of %s, want the %s of the running collector", rest, all, alone)
 	}
-	// That every prefix was left alone is no success either.
+	// The command also fails if it skipped every prefix.
 	if r := corehour("compact", "--warehouse", address, "--relabel", "shop=market", "--yes"); r.code != exitFailed {
 		t.Errorf("%+v", r)
 	}
@@ -432,7 +432,7 @@ func TestServiceInABucket(t *testing.T) {
 	}
 }
 
-// The limit of a bucket's size is one of each prefix.
+// --max-bytes applies to each prefix of a bucket.
 func TestMostBytesOfEachPrefix(t *testing.T) {
 	clock(t, fixture.Start.Add(300*time.Hour))
 	address := inBucket(t, map[string]string{"one": manyFiles(t), "two": manyFiles(t)})

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// idleShop is a date of two processes of two cores each, which use little of them.
+// idleShop returns a warehouse with one day of two processes on two cores each, which are mostly idle.
 func idleShop(t *testing.T, cpu time.Duration, change func(*methodspan.Row)) string {
 	t.Helper()
 	var commits [][]methodspan.Item
@@ -32,7 +32,7 @@ func idleShop(t *testing.T, cpu time.Duration, change func(*methodspan.Row)) str
 	return fixture.Write(t, commits...)
 }
 
-// What is paid for idle cores is the same whether rows are added up or not.
+// The cost of idle cores is the same for raw rows, the minute rollup and the hourly rollup.
 func TestBudgetOfRolledUpRows(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
@@ -78,8 +78,8 @@ func TestBudgetOfRolledUpRows(t *testing.T) {
 	}
 }
 
-// Idle cores that are not known neither keep a budget nor take its alert back; the
-// process CPU alone may break it.
+// While the number of cores is unknown, a budget is neither reported as met nor is its alert resolved. The
+// process CPU alone can exceed it.
 func TestBudgetWithoutCores(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))

@@ -11,7 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// replaceCommitted replaces a file of a warehouse as if it had been committed with these contents.
+// replaceCommitted writes data to the file path of a warehouse and updates the checksums of all files that
+// refer to it, as if data had been committed.
 func replaceCommitted(t *testing.T, root, path string, data []byte) {
 	t.Helper()
 	for {
@@ -46,8 +47,8 @@ func replaceCommitted(t *testing.T, root, path string, data []byte) {
 	}
 }
 
-// The ledger is printed where costs cannot be computed: here the CPU times of a file were written
-// so that no engine can read them.
+// check prints its reconciliation even if costs cannot be computed, here because the column chunk of the
+// CPU times is unreadable.
 func TestCheckStandsWithoutCosts(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)

@@ -13,8 +13,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// requests are those of a process that ran for 30 minutes, counted 10 calls in each and may
-// send to so many collectors; 0 = it does not say. Every other request has no counts.
+// requests returns the export requests of a process that ran for 30 minutes and counted 10 calls a minute.
+// Every other request has no counts. endpoints is the number of collectors that the process reports to send
+// to; 0 means that it reports none.
 func requests(instance string, endpoints float64) []methodspan.Item {
 	p := fixture.NewProcess("1", instance, fixture.Start)
 	var items []methodspan.Item
@@ -43,7 +44,7 @@ func checked(t *testing.T, code int, args ...string) (ledger.Accounts, result) {
 	return report, text
 }
 
-// A process moved to another collector for a while: batches 21 to 40 are there.
+// moved splits items as if the process sent batches 21 to 40 to another collector.
 func moved(items []methodspan.Item) (home, other []methodspan.Item) {
 	return append(items[:20:20], items[40:]...), items[20:40]
 }
@@ -66,7 +67,7 @@ func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
 				t.Errorf("want %q:\n%s", want, text.stdout)
 			}
 		}
-		// Costs say what they lack.
+		// cost reports the missing calls.
 		const lack = "missing: store/shop (production): 100 of 300 calls of its processes are not stored here, so figures are too low by what they cost"
 		if r := corehour("cost", "--warehouse", a); r.code != exitNothing || !strings.Contains(unwrapped(r.stdout), lack) {
 			t.Errorf("cost: %+v", r)
@@ -74,7 +75,7 @@ func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
 		if r := corehour("cost", "--warehouse", fixture.Write(t, requests("a", endpoints))); r.code != exitNothing || strings.Contains(r.stdout, "missing") {
 			t.Errorf("cost of all: %+v", r)
 		}
-		// The other has none of the first batches, and does not know of the last.
+		// The other warehouse lacks the first 20 batches, and cannot know that batches 41 to 60 exist.
 		report, _ = checked(t, exitCannotTell, "--warehouse", b)
 		if missing := report.Processes[0].MissingBatches; report.Losses.NotJudgedCalls != 100 || missing.First != 1 || missing.Last != 20 {
 			t.Errorf("%+v %+v", report.Losses, missing)
@@ -95,7 +96,7 @@ func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
 	}
 }
 
-// A true loss is one with one warehouse and with two.
+// A real loss is reported with one warehouse and with two.
 func TestCheckTellsLossesFromMoves(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -109,25 +110,25 @@ func TestCheckTellsLossesFromMoves(t *testing.T) {
 		t.Errorf("there is no other one to pass:\n%s", text.stdout)
 	}
 
-	// No batch is missing, and a row of one is.
+	// All batches are stored, but a row of one batch is missing.
 	items := requests("b", 2)
 	items[3].Rows = items[3].Rows[1:]
 	if report, _ = checked(t, exitFound, "--warehouse", fixture.Write(t, items)); report.Losses.LostInTransit != 10 || report.Losses.NotJudgedCalls != 0 {
 		t.Errorf("%+v", report.Losses)
 	}
-	// The process knows of no other collector.
+	// The process reports that it sends to one collector only.
 	items = requests("c", 1)
 	report, text = checked(t, exitFound, "--warehouse", fixture.Write(t, append(items[:20:20], items[22:]...)))
 	if report.Losses.LostInTransit != 10 || !strings.Contains(unwrapped(text.stdout), "if a proxy spreads requests over several collectors, pass the other --warehouse too") {
 		t.Errorf("%+v:\n%s", report.Losses, text.stdout)
 	}
-	// A third collector may have what two don't.
+	// The missing calls may be at a third collector.
 	items = requests("d", 3)
 	a, b = fixture.Write(t, items[:20]), fixture.Write(t, items[40:])
 	if report, text = checked(t, exitCannotTell, "--warehouse", a, "--warehouse", b); report.Losses.NotJudgedCalls != 100 || !strings.Contains(text.stdout, "of every collector") {
 		t.Errorf("%+v:\n%s", report.Losses, text.stdout)
 	}
-	// Alone, the first has no gap: the process ended there without a word.
+	// The first warehouse alone has no gap: the process seems to have ended without a final row.
 	if report, text = checked(t, exitNothing, "--warehouse", a); len(report.Losses.DeadProcess) != 1 || !strings.Contains(unwrapped(text.stdout), "may have moved to another collector") {
 		t.Errorf("%+v:\n%s", report.Losses, text.stdout)
 	}
@@ -146,13 +147,13 @@ func TestCheckCountsOnceWhatTwoCollectorsStored(t *testing.T) {
 	if !strings.Contains(unwrapped(text.stdout), "3 of these are stored by two collectors") {
 		t.Errorf("%s", text.stdout)
 	}
-	// A copy does not hide a loss.
+	// Duplicate rows do not hide a loss.
 	b = fixture.Write(t, append(items[28:40:40], items[42:]...))
 	if report, _ = checked(t, exitFound, "--warehouse", a, "--warehouse", b); report.Losses.LostInTransit != 10 || report.Losses.DuplicateRows != 3 {
 		t.Errorf("%+v", report.Losses)
 	}
 
-	// The same one twice is read once, however it is spelled.
+	// A warehouse that is given twice is read once, even under another path.
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(a, link); err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestCheckOfSeveralWarehousesInBuckets(t *testing.T) {
 	if len(report.Warehouses) != 2 || report.Warehouses[1].Warehouse != bucket || report.Warehouses[1].FreshnessNote == "" || report.Warehouses[0].FreshnessNote != "" {
 		t.Errorf("%+v", report.Warehouses)
 	}
-	// In one bucket the prefixes are those of both.
+	// One bucket can contain the prefixes of both collectors.
 	both := inBucket(t, map[string]string{"host-1": a, "host-2": b})
 	checked(t, exitNothing, "--warehouse", both)
 	if report, text := checked(t, exitNothing, "--warehouse", both, "--warehouse", both); len(report.Warehouses) != 1 || !strings.Contains(text.stderr, "read once") {
@@ -195,12 +196,12 @@ func TestCheckOfDatesWithoutBatches(t *testing.T) {
 	if r := corehour("compact", "--warehouse", b, "--hour-after", "1d"); r.code != exitNothing {
 		t.Fatalf("%+v", r)
 	}
-	// Rolled up in one of them, the date keeps no account.
+	// If either warehouse has rolled up a date, its calls cannot be reconciled.
 	report, text := checked(t, exitCannotTell, "--warehouse", a, "--warehouse", b)
 	if report.RolledUpTo != "2026-03-10" || len(report.Processes) != 0 || !strings.Contains(unwrapped(text.stdout), "dates up to 2026-03-10 are rolled up and keep no account") {
 		t.Errorf("%+v:\n%s", report, text.stdout)
 	}
-	// Without numbers no gap is known.
+	// Gaps cannot be found without batch numbers.
 	items := requests("b", 2)
 	for i := range items {
 		for j := range items[i].Rows {

@@ -18,7 +18,7 @@ import (
 
 var sizes = regexp.MustCompile(`\d+ bytes`)
 
-// manyFiles is a shop whose rows of one date are in a file per item.
+// manyFiles returns a warehouse with one day of a shop, in one data file per item.
 func manyFiles(t *testing.T) string {
 	t.Helper()
 	items, _ := fixture.Shop{Seed: 1, Version: "1.9.0", Instances: []string{"a"}, Start: fixture.Start, Minutes: 6, Requests: 20}.Run()
@@ -107,7 +107,8 @@ func TestCompactServices(t *testing.T) {
 	}
 }
 
-// A name that is misspelled deletes nothing, and is not taken for one that is gone.
+// compact deletes or relabels nothing if the service is unknown. It fails with a suggestion, also when the
+// user confirms with --yes.
 func TestCompactUnknownService(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := manyFiles(t)
@@ -161,7 +162,7 @@ func TestCompactFails(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A damaged file is named.
+	// The error names the damaged file.
 	files, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -177,7 +178,7 @@ func TestCompactFails(t *testing.T) {
 	}
 }
 
-// Whatever maintenance does has a name in what the command prints.
+// The command has a display name for every maintenance action.
 func TestEveryActionHasAName(t *testing.T) {
 	for _, action := range maintain.Actions {
 		if actionNames[action] == "" {

@@ -13,17 +13,17 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// tenant is a process of a host: what it says of itself and uses of an hour.
+// tenant is a process on a host: its resource attributes and its usage within one hour.
 type tenant struct {
 	namespace, service, instance string
 	cloud, host, id              string
-	cores, limit, own            float64 // of the host, of the container, GOMAXPROCS
+	cores, limit, own            float64 // cores of the host, CPU limit of the container, GOMAXPROCS
 	cpu                          time.Duration
-	every                        time.Duration // of its rows, a minute by default
-	from, to                     int           // minutes of the day at 10 cents an hour
+	every                        time.Duration // length of its rows, by default a minute
+	from, to                     int           // minutes of the day; each costs 10 cents per core hour
 }
 
-// street writes the rows of processes, one a minute.
+// street returns a warehouse with one row per minute of each process.
 func street(t *testing.T, tenants []tenant) string {
 	t.Helper()
 	day := fixture.Start.Truncate(24 * time.Hour)
@@ -47,7 +47,7 @@ func street(t *testing.T, tenants []tenant) string {
 	return fixture.Write(t, commits...)
 }
 
-// paidBy is the core hours that services pay, as the command prints them.
+// paidBy returns the paid core hours and the hosts of each service, by namespace/service.
 func paidBy(t *testing.T, root string, more ...string) (map[string]float64, map[string]cost.Hosts) {
 	t.Helper()
 	r := corehour(append([]string{"cost", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11", "--format", "json"}, more...)...)
@@ -86,7 +86,7 @@ func TestBillOfAHost(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		tenants []tenant
-		want    map[string]float64 // core hours of the hour
+		want    map[string]float64 // paid core hours of the hour
 		note    string
 	}{
 		{"several processes of a service share a host", []tenant{
@@ -168,7 +168,7 @@ func TestBillOfAHost(t *testing.T) {
 					}
 				}
 			}
-			// A service alone pays the same as among all.
+			// With --service a service pays the same as without.
 			for service, want := range c.want {
 				_, name, _ := strings.Cut(service, "/")
 				if paid, _ := paidBy(t, root, "--service", name); len(paid) != 1 || math.Abs(paid[service]-want) > 1e-9*want {
@@ -179,8 +179,8 @@ func TestBillOfAHost(t *testing.T) {
 	}
 }
 
-// Whatever a neighbour in one namespace and on one host states, of what a service prints only its
-// part of the idle cores may differ, between none and all of the host.
+// A neighbour on the same host and in the same namespace can change only the idle cores of a service,
+// whatever it reports. They stay between none and all of the host's.
 func TestNeighbourChangesIdleCoresOnly(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
@@ -232,8 +232,8 @@ func TestNeighbourChangesIdleCoresOnly(t *testing.T) {
 	}
 }
 
-// Hours in which a host had no process of ours are not paid for, whether rows are added
-// up or not, and a stretch of a service goes on where that of another begins.
+// Hours in which no process of ours ran on a host are not paid for, in raw rows and in rollups. The rows of
+// another service do not interrupt the interval of a service.
 func TestHoursWithoutProcesses(t *testing.T) {
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	root := street(t, []tenant{

@@ -12,9 +12,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// shopSince is what a shop that started within a minute has sent by a time: measurements at
-// once, counts and process rows at the end of their minute, the first of them cut after two
-// seconds, when rates arrive. own is the CPU time of its probed calls that were counted.
+// shopSince contains the rows that a newly started shop has sent by a given time. It sends samples at once,
+// and counts and process rows at the end of each minute. The first interval ends after two seconds, when
+// the sampling rates arrive. own is the CPU time in ns of its probed calls that were counted, by method.
 type shopSince struct {
 	rows []methodspan.Row
 	own  map[string]float64
@@ -29,7 +29,7 @@ func startedShop(now time.Time, start time.Time) *shopSince {
 		own := map[string]float64{}
 		for at := from; at.Before(end) && at.Before(now); at = at.Add(20 * time.Millisecond) {
 			n++
-			// The first seconds are twice as expensive, and there is no order in times.
+			// Calls of the first 5 seconds are twice as expensive. The sine varies the cost without an order in time.
 			factor := 1 + 0.5*math.Sin(float64(n))
 			if at.Before(start.Add(5 * time.Second)) {
 				factor *= 2
@@ -61,8 +61,8 @@ func startedShop(now time.Time, start time.Time) *shopSince {
 	return s
 }
 
-// At every quarter of a minute after a start, in windows that cut minutes and in those that do
-// not, own costs add up to the CPU of the probed calls of the time that the bill is of.
+// Every 15 seconds after a start, own costs add up to the CPU time of the probed calls within the billed
+// time, whether or not the window starts within a minute.
 func TestOwnCostsAddUpFromTheStart(t *testing.T) {
 	skipLong(t)
 	start := fixture.Start.Truncate(time.Hour).Add(9*time.Minute + 41*time.Second)
@@ -74,7 +74,7 @@ func TestOwnCostsAddUpFromTheStart(t *testing.T) {
 		for _, since := range []time.Duration{time.Minute, windows[i%2]} {
 			where := fmt.Sprintf("%v after the start, window of %v", after, since)
 			from := now.Add(-since)
-			// What was counted before the window began is of no interest.
+			// Subtract the calls counted before the window began.
 			want := map[string]float64{}
 			for name, ns := range startedShop(now, start).own {
 				want[name] = ns
@@ -90,7 +90,7 @@ func TestOwnCostsAddUpFromTheStart(t *testing.T) {
 			if err := json.Unmarshal([]byte(out.stdout), &r); err != nil || out.code != exitNothing || out.stderr != "" {
 				t.Fatalf("%s: %v, %+v", where, err, out)
 			}
-			if len(r.Services) == 0 { // the minutes of the window have sent nothing yet
+			if len(r.Services) == 0 { // the process has not sent the minutes of the window yet
 				t.Fatalf("%s: no service", where)
 			}
 			s, sum := &r.Services[0], 0.0
@@ -123,7 +123,7 @@ func TestOwnCostsAddUpFromTheStart(t *testing.T) {
 			if rest := *s.UnattributedCoreHours; math.Abs(rest-0.05*all) > 0.03*all {
 				t.Errorf("%s: %v unattributed of %v", where, rest, all)
 			}
-			// Of the window it is known what was spent up to the last counts.
+			// The observed part of the window ends at the last counts.
 			if until := s.CountedUntil.Sub(max2(start, from.Truncate(time.Minute))); math.Abs(s.ObservedDays-until.Hours()/24) > 1e-9 {
 				t.Errorf("%s: %v days observed of %v", where, s.ObservedDays, until)
 			}

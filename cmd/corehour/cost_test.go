@@ -71,7 +71,7 @@ func TestCostFlags(t *testing.T) {
 	}
 }
 
-// A broken budget is told once, and taken back when it is raised.
+// An exceeded budget is reported once, and its alert is resolved when the budget is raised.
 func TestBudgets(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -112,7 +112,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// The past at other prices: what is stored has none of them.
+// --prices applies to past costs as well, because the warehouse stores no prices.
 func TestPrices(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -147,7 +147,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// Goroutine groups through the command, of rows and of a date that is rolled up.
+// Costs by goroutine group, of raw rows and of a day that is rolled up.
 func TestCostByGroup(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "warehouse")
 	p := fixture.NewProcess("1", "a", fixture.Start)
@@ -157,7 +157,7 @@ func TestCostByGroup(t *testing.T) {
 		for j, group := range []string{"batch", "batch", "web", ""} {
 			cpu := time.Duration(100+i%7) * time.Millisecond
 			if group == "" {
-				cpu /= 2 // no two groups cost the same, so their order does not rest on rounding
+				cpu /= 2 // every group has another cost, so that their order does not depend on rounding
 			}
 			p.Call("a.B", "(entry)", at.Add(time.Duration(j)*time.Second), time.Second, cpu, 0.4, 1).Group = group
 		}
@@ -201,8 +201,7 @@ func TestCostByGroup(t *testing.T) {
 	}
 }
 
-// Methods that were estimated to cost more than their process used are reconciled, and each
-// command that shows money says so.
+// Self costs that were estimated above the process CPU are reduced to it, and cost and check print a note.
 func TestWhatWasReconciledIsNamed(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
@@ -229,8 +228,8 @@ func TestWhatWasReconciledIsNamed(t *testing.T) {
 	}
 }
 
-// No method has more CPU time than wall time. Where chance let other calls have their CPU
-// timed than their wall time alone, both figures are of the calls that had both.
+// A method never has more CPU time than wall time. If by chance the calls with CPU time differ from those
+// with wall time alone, both figures use the calls that have both.
 func TestCPUIsWithinWall(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)

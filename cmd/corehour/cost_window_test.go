@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// dayOf is what a day costs by a window.
+// dayOf runs cost on one service and returns its table, the dollars per observed day, and stderr.
 func dayOf(t *testing.T, args ...string) (r cost.Table, usd float64, warning string) {
 	t.Helper()
 	got := corehour(append([]string{"cost", "--format", "json"}, args...)...)
@@ -23,7 +23,7 @@ func dayOf(t *testing.T, args ...string) (r cost.Table, usd float64, warning str
 	return r, *r.Services[0].PaidUSD / r.ObservedDays, got.stderr
 }
 
-// A window that cuts rows which are sums is widened to whole ones, and says so.
+// A window that cuts hourly rollup rows is widened to whole hours, with a warning.
 func TestCostOfCutRows(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
@@ -36,7 +36,7 @@ func TestCostOfCutRows(t *testing.T) {
 		}
 		for _, window := range []struct {
 			args []string
-			hour string // looked at where rows are by hour
+			hour string // evaluated window for hourly rows, if it differs
 		}{
 			{[]string{"--from", "2026-03-10 09:00", "--to", "2026-03-10 09:06"}, "2026-03-10 09:00:00 UTC to 2026-03-10 10:00:00 UTC"},
 			{[]string{"--from", "2026-03-10 09:05", "--to", "2026-03-10 09:50"}, "2026-03-10 09:00:00 UTC to 2026-03-10 10:00:00 UTC"},
@@ -66,7 +66,7 @@ func TestCostOfCutRows(t *testing.T) {
 	}
 }
 
-// What probes cost is taken off in windows that end while the process runs on, too.
+// The overhead of probes is subtracted also in windows that end while the process still runs.
 func TestCostOfMinutesOfALongRun(t *testing.T) {
 	clock(t, fixture.Start.Add(time.Hour))
 	p := fixture.NewProcess("1", "a", fixture.Start)
@@ -76,7 +76,7 @@ func TestCostOfMinutesOfALongRun(t *testing.T) {
 		for range 10 {
 			p.Call("a.B", methodspan.CallerEntry, at, time.Second, 10*time.Microsecond, 0.01, 1)
 		}
-		p.Beat(at, time.Minute, time.Second, i == 2).Process.Stats = []methodspan.Stat{ // the last are the most accurate
+		p.Beat(at, time.Minute, time.Second, i == 2).Process.Stats = []methodspan.Stat{ // the last ones are the most accurate
 			{Name: "probe.cpu.cost_ns", Value: float64(1000 * (1 + i))}, {Name: "probe.inside_ns", Value: float64(500 * (1 + i))},
 		}
 	}
@@ -93,7 +93,7 @@ func TestCostOfMinutesOfALongRun(t *testing.T) {
 	}
 }
 
-// Hours in which nothing ran cost nothing; those before the first row are not known.
+// Hours without a process cost nothing. Hours before the first row are not observed.
 func TestCostOfSilentHours(t *testing.T) {
 	unracedWhenShort(t)
 	run := func(at time.Time) []methodspan.Item {

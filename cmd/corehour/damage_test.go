@@ -17,8 +17,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// ofAllKinds is a warehouse of five days with files of every kind: rolled up, merged, with rollups
-// next to raw rows, raw, and what maintenance took out.
+// ofAllKinds returns a warehouse of five days with files of every kind: rolled up, merged, raw, raw with
+// rollups next to them, and files that maintenance has removed from the table. today is the time of the
+// query.
 func ofAllKinds(t *testing.T) (root string, today time.Time) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -42,8 +43,8 @@ func ofAllKinds(t *testing.T) (root string, today time.Time) {
 		}
 	}
 	day := 24 * time.Hour
-	keep(today.Add(-day), maintain.Policy{MaxFiles: 200, HourAfter: 2 * day}) // the first date
-	keep(today.Add(-day), maintain.Policy{MaxFiles: 2, SumRows: 1})           // merged, with hourly rollups of all closed days
+	keep(today.Add(-day), maintain.Policy{MaxFiles: 200, HourAfter: 2 * day}) // rolls up the first day
+	keep(today.Add(-day), maintain.Policy{MaxFiles: 2, SumRows: 1})           // merges files and adds hourly rollups of all closed days
 	late, _ := fixture.Shop{Seed: 99, Version: "1.4", Instances: []string{"c"}, Start: today, Minutes: 10, Requests: 5}.Run()
 	fixture.Append(t, root, today.Add(time.Hour), late)
 	kinds := map[string]int{}
@@ -59,7 +60,7 @@ func ofAllKinds(t *testing.T) (root string, today time.Time) {
 	return root, today.Add(2 * time.Hour)
 }
 
-// filesOf lists the files that a warehouse has on the disk.
+// filesOf returns the paths of all files on disk in the directories of a warehouse.
 func filesOf(t *testing.T, root string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "*", "*-*"))
@@ -72,7 +73,7 @@ func filesOf(t *testing.T, root string) []string {
 	return paths
 }
 
-// read lists the files that a reader of the newest commit needs, and the data files among them.
+// read returns the files that a reader of the newest commit needs, and the data files among them.
 func read(t *testing.T, root string) (needed, data []string) {
 	t.Helper()
 	tree, err := table.CurrentTree(root)
@@ -84,14 +85,15 @@ func read(t *testing.T, root string) (needed, data []string) {
 	}
 	needed = append(slices.Clone(data), filepath.Join(root, "CURRENT"))
 	for _, o := range tree.Manifests {
-		if !strings.HasPrefix(filepath.Base(o.Path), "removed") { // of what to delete, which readers do not look at
+		if !strings.HasPrefix(filepath.Base(o.Path), "removed") { // lists files to delete, which readers ignore
 			needed = append(needed, filepath.Join(root, filepath.FromSlash(o.Path)))
 		}
 	}
 	return needed, data
 }
 
-// flip changes one bit of a file until the test says that it is to be as before.
+// flip changes a random bit of the file path. It returns a function that restores the file, and a
+// description of the bit.
 func flip(t *testing.T, path string, rng *rand.Rand) (restore func(), what string) {
 	t.Helper()
 	whole, err := os.ReadFile(path)
@@ -99,7 +101,7 @@ func flip(t *testing.T, path string, rng *rand.Rand) (restore func(), what strin
 		t.Fatal(err)
 	}
 	at, bit := rng.IntN(len(whole)), rng.IntN(8)
-	if rng.IntN(3) == 0 { // most of what can go wrong is in the footer
+	if rng.IntN(3) == 0 { // the last quarter, because most damage with an effect is in the footer
 		at = len(whole) - 1 - rng.IntN((len(whole)+3)/4)
 	}
 	damaged := bytes.Clone(whole)
@@ -113,7 +115,8 @@ func flip(t *testing.T, path string, rng *rand.Rand) (restore func(), what strin
 	return func() { write(whole); longAgo(t, path) }, fmt.Sprintf("bit %d of byte %d of %s", bit, at, filepath.Base(path))
 }
 
-// longAgo has commands remember of a file that it is whole, which they do of none that is new.
+// longAgo sets the modification time of path back by an hour. Commands remember that a file is intact only
+// if it was not modified recently.
 func longAgo(t *testing.T, path string) {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)
@@ -122,9 +125,9 @@ func longAgo(t *testing.T, path string) {
 	}
 }
 
-// Of 300 warehouses with one bit changed none gives another answer: each command prints what it
-// printed before, where the bit says nothing, or fails and names the file. Questions about other
-// dates are answered.
+// A flipped bit never changes an answer, in 300 warehouses with one flipped bit each. A command either
+// prints the same as before, if the bit has no effect, or fails and names the file. Queries of other dates
+// still work.
 func TestNoBitChangesAnAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -132,7 +135,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	needed, data := read(t, root)
-	// Some files that count no longer: whatever is in them, nothing changes.
+	// Includes three files that the newest commit does not use: damage in them must have no effect.
 	paths := append(slices.Clone(needed), slices.DeleteFunc(filesOf(t, root), func(path string) bool { return slices.Contains(needed, path) })[:3]...)
 	commands := [][]string{
 		{"cost", "--since", "10d"}, {"regress", "--since", "10d"}, {"check"}, {"report", "--format", "text", "--since", "10d"},
@@ -147,7 +150,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 			t.Fatalf("%v: %+v", args, want[i])
 		}
 	}
-	// Sums can be done without: the answer is then that of the rows.
+	// Rollups are optional: without them the answer comes from the raw rows.
 	isSums := func(path string) bool { return strings.HasSuffix(path, table.Extension(table.KindPreaggregated)) }
 	rows := make([]result, len(commands))
 	hidden := t.TempDir()
@@ -174,7 +177,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 	for day := range 5 {
 		dates = append(dates, fixture.Start.Add(time.Duration(day)*24*time.Hour).Format(time.DateOnly))
 	}
-	other := map[string]result{} // answers of one date
+	other := map[string]result{} // results by date
 	ofDate := func(date string) result {
 		return ask([]string{"sql", "--from", date, "--to", date + "T23:59:59Z", "SELECT COUNT(*) AS rows, SUM(calls) AS calls FROM method_calls"})
 	}
@@ -194,7 +197,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 		switch {
 		case r == want[n]:
 			same++
-			if slices.Contains(needed, path) && !isSums(path) && filepath.Base(path) != "CURRENT" { // which ends in a blank
+			if slices.Contains(needed, path) && !isSums(path) && filepath.Base(path) != "CURRENT" { // CURRENT ends in white space, which has no effect
 				t.Errorf("%s: %v does not notice it", what, commands[n])
 			}
 		case r.code == exitFailed && strings.Contains(said, path):
@@ -223,8 +226,8 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 	}
 }
 
-// All damaged files are named at once, whoever asks, and the disk need not have said that they
-// changed where everything is compared.
+// Every command lists all damaged files at once. check --deep compares all contents, so it also finds
+// damage that left the modification time unchanged.
 func TestAllDamagedFilesAreNamed(t *testing.T) {
 	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
@@ -237,7 +240,7 @@ func TestAllDamagedFilesAreNamed(t *testing.T) {
 	}
 	for _, path := range data {
 		flip(t, path, rng)
-		longAgo(t, path) // as a disk does
+		longAgo(t, path) // damage by the disk leaves the modification time unchanged
 	}
 	r := corehour("check", "--warehouse", root, "--deep")
 	for _, path := range data {
@@ -265,7 +268,7 @@ func TestAllDamagedFilesAreNamed(t *testing.T) {
 			t.Errorf("%v: %+v", command, r)
 		}
 	}
-	// Files of other dates are named also where the manifest of one is damaged.
+	// A damaged manifest of one date does not hide the damaged files of other dates.
 	manifests, err := filepath.Glob(filepath.Join(root, "_manifest", "date=2026-03-10-*.json"))
 	if err != nil || len(manifests) == 0 {
 		t.Fatal(manifests, err)
@@ -284,7 +287,7 @@ func TestAllDamagedFilesAreNamed(t *testing.T) {
 	}
 }
 
-// What changed after it was compared the engine may find; whatever it says, the file is named.
+// The query engine can hit damage that happened after the file was verified. The error names the file.
 func TestEngineErrorsNameTheFile(t *testing.T) {
 	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
@@ -309,9 +312,9 @@ func TestEngineErrorsNameTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, spoil := range []func(data []byte){
-		func(data []byte) { data[len(data)-1] ^= 1 },       // no Parquet
-		func(data []byte) { data[len(data)-6] ^= 0x40 },    // a footer of another length
-		func(data []byte) { clear(data[4 : len(data)/2]) }, // pages
+		func(data []byte) { data[len(data)-1] ^= 1 },       // the magic number of Parquet
+		func(data []byte) { data[len(data)-6] ^= 0x40 },    // the length of the footer
+		func(data []byte) { clear(data[4 : len(data)/2]) }, // data pages
 	} {
 		data := bytes.Clone(whole)
 		spoil(data)
@@ -327,7 +330,7 @@ func TestEngineErrorsNameTheFile(t *testing.T) {
 	}
 }
 
-// Without a backup damaged files are given up, and what they counted is missing.
+// compact --drop-damaged removes damaged files from the table, and their calls are missing.
 func TestDamagedFilesAreGivenUp(t *testing.T) {
 	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
@@ -339,7 +342,7 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	lost := 0
 	for _, path := range data {
-		// One that is damaged, one that is gone, and sums of a date of which nothing else is.
+		// A damaged data file, a deleted data file, and a damaged rollup whose date has no other damage.
 		switch name := strings.TrimPrefix(path, root+"/date="); {
 		case strings.HasPrefix(name, "2026-03-14/raw"), strings.HasPrefix(name, "2026-03-12/beside"):
 			flip(t, path, rng)
@@ -375,7 +378,7 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 			}
 		}
 	}
-	// What is left is answered. Of the instance that only the raw file was of, nothing is.
+	// Queries work on the remaining files. Instance "c" was in the dropped raw file only, so it has no rows.
 	if r := corehour("check", "--warehouse", root, "--deep"); r.code == exitFailed || r.stderr != "" {
 		t.Errorf("%+v", r)
 	}
@@ -385,8 +388,8 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 	}
 }
 
-// A copy in the cache of a bucket that has changed is fetched again; an object that has changed
-// or is gone is named, and given up on demand.
+// A damaged copy in the cache of a bucket is fetched again. A damaged or deleted object is named in the
+// error, and removed with --drop-damaged.
 func TestDamageInABucket(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -410,7 +413,7 @@ func TestDamageInABucket(t *testing.T) {
 	for _, path := range cached {
 		longAgo(t, path)
 	}
-	if r := ask(); r != want { // remembered from here on
+	if r := ask(); r != want { // the cached files count as verified from here on
 		t.Fatalf("%+v", r)
 	}
 	for _, path := range cached {
@@ -472,7 +475,7 @@ func TestDamageInABucket(t *testing.T) {
 	}
 }
 
-// What bounds.yaml says, and with it docs/reference/bounds.md, is what the code does.
+// bounds.yaml, the source of docs/reference/bounds.md, contains the limits of the code.
 func TestBoundsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	if err != nil {
