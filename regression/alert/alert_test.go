@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestAlertIDIsStable(t *testing.T) {
+func TestID_Stable(t *testing.T) {
 	a := Alert{Kind: Regression, Service: "s", Class: "c", Method: "m", BaseVersion: "1", HeadVersion: "2", Metric: "cpu"}
 	id := ID(&a)
 	b := a
@@ -69,7 +69,7 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
-func TestSeveritiesAreDocumented(t *testing.T) {
+func TestSeverity_Documented(t *testing.T) {
 	for _, l := range levels {
 		doctest.Contains(t, "guides/alerts.md", fmt.Sprintf("| `%s` | %g USD a day, or %g%% of the service's cost and %g USD a day | %g%% of the service's time |",
 			l.severity, l.usd, 100*l.share, l.leastUSD, 100*l.share))

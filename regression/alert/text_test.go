@@ -7,7 +7,7 @@ import (
 )
 
 // The text contains the raise time of an alert, and the time from which it was knowable if the rule provides it.
-func TestAlertLinesSayWhenItWasKnown(t *testing.T) {
+func TestAlertLines_KnowableSince(t *testing.T) {
 	knowable := time.Date(2026, 3, 10, 9, 5, 0, 0, time.UTC)
 	a := Alert{ID: "x", Kind: Regression, RaisedAt: knowable.Add(40 * time.Second)}
 	if got := a.Lines()[1]; got != "id x" {

@@ -39,7 +39,7 @@ func stepAt30(c *common, level []float64) float64 {
 }
 
 // Methods that moved do not pull the common level, whether each single move is significant or only all together.
-func TestMovedMethodsDoNotPull(t *testing.T) {
+func TestFindCommon_IgnoresMovedMethods(t *testing.T) {
 	for _, size := range []float64{0.3, 0.05, 0.03} {
 		all, level := shared(60, 20, 0.03, size)
 		c := findCommon(all, everyone, 0)
@@ -53,7 +53,7 @@ func TestMovedMethodsDoNotPull(t *testing.T) {
 	}
 }
 
-func TestCommonPartThatIsNotIdentified(t *testing.T) {
+func TestFindCommon_NotIdentified(t *testing.T) {
 	all, _ := shared(60, 30, 0.03, 0.3)
 	c := findCommon(all, everyone, 0)
 	if !strings.Contains(c.reason, "not identified: 40% or more of 60") {
@@ -73,7 +73,7 @@ func TestCommonPartThatIsNotIdentified(t *testing.T) {
 }
 
 // The common level used for a method leaves out that method, so its own noise is not subtracted.
-func TestCommonLevelLeavesAMethodOut(t *testing.T) {
+func TestCommon_WithoutOneMethod(t *testing.T) {
 	all, level := shared(6, 0, 0.01, 0)
 	all[2][40] = math.NaN()
 	c := findCommon(all, everyone, 0)
@@ -92,7 +92,7 @@ func TestCommonLevelLeavesAMethodOut(t *testing.T) {
 	}
 }
 
-func TestDipsAreLeftOut(t *testing.T) {
+func TestLeaveOutDips(t *testing.T) {
 	draw := func(f func(d int) float64) []float64 {
 		r := rand.New(rand.NewPCG(12, 12))
 		y := make([]float64, 112)
@@ -137,7 +137,7 @@ func TestDipsAreLeftOut(t *testing.T) {
 func abs(d int) int { return max(d, -d) }
 
 // A fall is found as an improvement. A dip of a week and a half, as in holidays, is not a fall.
-func TestImprovements(t *testing.T) {
+func TestReplay_Improvement(t *testing.T) {
 	c, err := Replay(history(8, 140, stepUp(70, math.Log(0.9)), half))
 	if err != nil || len(c.Drifts) != 1 {
 		t.Fatalf("%v: %+v", err, c)
@@ -152,7 +152,7 @@ func TestImprovements(t *testing.T) {
 }
 
 // The measured change includes the common part; the change does not.
-func TestMeasuredAndCommonPart(t *testing.T) {
+func TestReplay_MeasuredIncludesCommonPart(t *testing.T) {
 	h := history(12, 126, stepUp(80, math.Log(1.1)), half)
 	for i := range h.Rows {
 		if r := &h.Rows[i]; r.Day >= 80 {

@@ -20,7 +20,7 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-func TestReadCSVSaysWhatIsWrong(t *testing.T) {
+func TestReadCSV_Errors(t *testing.T) {
 	many := "date,value\n" + strings.Repeat("x,1\n", 100)
 	for text, want := range map[string]string{
 		"":                                       "line 1: want a line with the names of the columns",

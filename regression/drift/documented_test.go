@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestDocumentedFigures(t *testing.T) {
+func TestConstants_Documented(t *testing.T) {
 	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || singleShare != 0.1 || confirmations != 9 || currentDays != 7 {
 		t.Error("docs/background/statistics.md and docs/guides/drift.md say it in words")
 	}

@@ -45,7 +45,7 @@ func toldOf(t *testing.T, h *History) []Drift {
 	return c.Drifts
 }
 
-func TestStepIsFoundAndDated(t *testing.T) {
+func TestReplay_DatesStep(t *testing.T) {
 	found := toldOf(t, history(20, 77, func(d int) float64 {
 		if d >= 50 {
 			return math.Log(1.05)
@@ -61,7 +61,7 @@ func TestStepIsFoundAndDated(t *testing.T) {
 	}
 }
 
-func TestRiseIsFound(t *testing.T) {
+func TestReplay_SlowRise(t *testing.T) {
 	found := toldOf(t, history(20, 77, func(d int) float64 { return 0.001 * float64(d) }, half))
 	if len(found) != 1 || found[0].Method != "A" || !found[0].Now || math.Abs(found[0].Change-0.057) > 0.015 {
 		t.Errorf("found %+v", found)
@@ -69,13 +69,13 @@ func TestRiseIsFound(t *testing.T) {
 }
 
 // Changes of the caller mix and weekday effects are not drifts.
-func TestMixIsNoDrift(t *testing.T) {
+func TestReplay_CallerMixAndWeekdays(t *testing.T) {
 	if found := toldOf(t, history(20, 77, none, func(d int) float64 { return 0.3 + 0.005*float64(d) })); len(found) != 0 {
 		t.Errorf("found %+v", found)
 	}
 }
 
-func TestWholeServiceDrifts(t *testing.T) {
+func TestReplay_WholeService(t *testing.T) {
 	h := history(20, 77, none, half)
 	for i := range h.Rows {
 		r := &h.Rows[i]
@@ -88,7 +88,7 @@ func TestWholeServiceDrifts(t *testing.T) {
 	}
 }
 
-func TestShortHistorySaysNothing(t *testing.T) {
+func TestEvaluate_ShortHistory(t *testing.T) {
 	h := history(20, LeastDays-1, func(d int) float64 { return 0.01 * float64(d) }, half)
 	if found, err := Evaluate(h); err != nil || len(found) != 0 {
 		t.Errorf("found %+v, %v", found, err)

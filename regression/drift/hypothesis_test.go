@@ -26,7 +26,7 @@ func noise(seed uint64, methods int, rho func(int) float64) []testResult {
 
 // With pooled autocorrelation, about one in a hundred series without a trend has a p-value below 1%. This holds
 // whether the days of all, of no, or of some methods depend on each other.
-func TestPooledAutocorrelation(t *testing.T) {
+func TestPoolRho_KeepsSignificanceLevel(t *testing.T) {
 	for name, rho := range map[string]func(int) float64{
 		"none": func(int) float64 { return 0 },
 		"all":  func(int) float64 { return 0.4 },
@@ -55,7 +55,7 @@ func TestPooledAutocorrelation(t *testing.T) {
 }
 
 // With few series a whole standard error is added to the pooled autocorrelation, with many much less.
-func TestCautionOfFewAndMany(t *testing.T) {
+func TestPool_CautiousByCount(t *testing.T) {
 	for n, want := range map[int]float64{1: 1, commonMethods: 1, 2 * commonMethods: 0.8, 10 * commonMethods: 0.64} {
 		var p pool
 		for i := range n {

@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 }
 
 // A second step is a separate drift with its own date.
-func TestReplayOfTwoSteps(t *testing.T) {
+func TestReplay_TwoSteps(t *testing.T) {
 	h := history(8, 200, func(day int) float64 { return stepUp(70, 0.06)(day) + stepUp(120, 0.2)(day) }, half)
 	c, err := Replay(h)
 	if err != nil || len(c.Drifts) != 2 {
@@ -58,7 +58,7 @@ func TestReplayOfTwoSteps(t *testing.T) {
 }
 
 // Replay runs only some evaluations. The result equals that of all, and does not depend on the order of the rows.
-func TestReplayMakesTheLooksThatCount(t *testing.T) {
+func TestReplay_EqualsAllEvaluations(t *testing.T) {
 	for _, effect := range []float64{0, 0.012, 0.1} {
 		h := history(6, 130, stepUp(70, effect), half)
 		all, counted := newEvaluations(h), newEvaluations(h)
@@ -81,7 +81,7 @@ func TestReplayMakesTheLooksThatCount(t *testing.T) {
 }
 
 // A history that ends a day later or begins a day later gives the same drifts.
-func TestReplayIsTheSameOnAllDays(t *testing.T) {
+func TestReplay_SameWhenHistoryShifts(t *testing.T) {
 	h := history(6, 140, stepUp(80, 0.1), half)
 	want := toldOf(t, h)
 	if len(want) != 1 {
@@ -106,7 +106,7 @@ func TestReplayIsTheSameOnAllDays(t *testing.T) {
 	}
 }
 
-func TestReplayOfTooLittle(t *testing.T) {
+func TestReplay_NotEnoughData(t *testing.T) {
 	for _, days := range []int{0, 1, 20, 26} {
 		c, err := Replay(history(6, days, none, half))
 		if err != nil {

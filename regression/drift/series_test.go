@@ -9,7 +9,7 @@ import (
 
 // A service with many methods has many callers, but few pairs of them. The memory of series depends on the rows
 // and not on the number of possible pairs.
-func TestSeriesTakeNoMoreThanTheirPairs(t *testing.T) {
+func TestSeries_MemoryBoundedByPairs(t *testing.T) {
 	const n, days = 3000, 3
 	h := &History{Methods: make([]string, n), Callers: make([]string, n), Days: days}
 	for m := range int32(n) {
@@ -27,7 +27,7 @@ func TestSeriesTakeNoMoreThanTheirPairs(t *testing.T) {
 }
 
 // The sums of each method and caller do not depend on the order of the rows.
-func TestSeriesOfPairs(t *testing.T) {
+func TestSeries_AnyRowOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const methods, callers, days, from = 7, 5, 20, 4
 	h := &History{Methods: make([]string, methods), Callers: make([]string, callers), Days: days}

@@ -34,7 +34,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-func TestBasisInWords(t *testing.T) {
+func TestBasis_String(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 s", 12 * time.Second: "12 s", 200 * time.Minute: "3 h 20 min", time.Hour: "1 h", 61 * time.Second: "1 min 1 s",
 		49 * time.Hour: "2 d 1 h", 24*time.Hour - time.Second: "1 d", 72 * time.Hour: "3 d",

@@ -15,7 +15,7 @@ func near(t *testing.T, what string, found, want float64) {
 }
 
 // A version without counters uses the costs of its service. Counters of old SDKs give larger errors.
-func TestCostsOfVersions(t *testing.T) {
+func TestTable_CostsByVersion(t *testing.T) {
 	s := query.Service{Name: "shop"}
 	table := TableOf([]query.ProcessStats{
 		{Service: s, Version: "1", Stats: map[string]float64{"probe.cpu.cost_ns": 1000, "probe.wall.cost_ns": 100}},
@@ -42,7 +42,7 @@ func TestCostsOfVersions(t *testing.T) {
 }
 
 // Probes are propagated to callers: by shares of calls if no time is known, else by shares of time.
-func TestProbesBelow(t *testing.T) {
+func TestBelow(t *testing.T) {
 	costs := Costs{CPU: Figure{Mean: 1}, Counted: Figure{Mean: 0.01}}
 	below := costs.Below([]Edge{
 		{Caller: "a", Callee: "b", Calls: 10, Probes: Calls{CPU: 1}},
@@ -64,7 +64,7 @@ func TestProbesBelow(t *testing.T) {
 
 // One call enters a recursion of two methods, 17 levels deep. For each method the share of probes in its inclusive
 // time has to equal the share of probes in a single call.
-func TestProbesInACircle(t *testing.T) {
+func TestBelow_Recursion(t *testing.T) {
 	const n, own, probe, levels = 100_000, 100.0, 30.0, 17
 	costs := Costs{Counted: Figure{Mean: probe}}
 	whole := n * (own + probe) // self time of all calls of one method; each level includes all levels below

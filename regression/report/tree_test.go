@@ -55,7 +55,7 @@ func TestTrees(t *testing.T) {
 }
 
 // With random call graphs: children never take more time than their parent, and depth and size are bounded.
-func TestTreesAreBounded(t *testing.T) {
+func TestTrees_Bounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for range 200 {
 		methods := 2 + rng.IntN(40)

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestDocumentedFigures(t *testing.T) {
+func TestConstants_Documented(t *testing.T) {
 	doctest.Contains(t, "background/statistics.md",
 		fmt.Sprintf("printed from max(%d, %g G^2) records", leastSample, 1/(mostSkew*mostSkew)),
 		fmt.Sprintf("sum(N^2 k2 / n)^1.5 must be at most %g", mostSkew),

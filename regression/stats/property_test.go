@@ -12,7 +12,7 @@ var testScales = []float64{0.02, 0.06, 0.20}
 
 // Under the hypothesis, including its boundary, the mean of an e-value is at most 1. The maximum over repeated
 // evaluations of growing data exceeds 20 with probability at most 5% (Ville).
-func TestEValuesUnderTheHypothesis(t *testing.T) {
+func TestLogE_NullHypothesis(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const trials, looks, step = 40_000, 18, 0.02 // standard error of one evaluation's data
 	margin := math.Log(1.01)
@@ -39,7 +39,7 @@ func TestEValuesUnderTheHypothesis(t *testing.T) {
 	}
 }
 
-func TestLogEIsMonotone(t *testing.T) {
+func TestLogE_Monotone(t *testing.T) {
 	last := math.Inf(-1)
 	for x := -0.5; x < 1; x += 0.01 {
 		e := LogE(x, 1e-4, 0.01, testScales)
@@ -56,7 +56,7 @@ func TestLogEIsMonotone(t *testing.T) {
 	}
 }
 
-func TestEBHByHand(t *testing.T) {
+func TestEBH_WorkedExample(t *testing.T) {
 	// Thresholds are 100, 50, 33.3 and 25 for the first four of five at 5%.
 	e := []float64{24, 200, 34, 51, 0.5}
 	logs := make([]float64, len(e))
@@ -77,7 +77,7 @@ func TestEBHByHand(t *testing.T) {
 }
 
 // needed is exact: a hypothesis is rejected at this value and not below.
-func TestEBHNeeds(t *testing.T) {
+func TestEBH_NeededIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const alpha, little = 0.05, 1e-9
 	for range 2000 {
@@ -102,7 +102,7 @@ func TestEBHNeeds(t *testing.T) {
 	}
 }
 
-func TestWeightedMedianAgainstSorting(t *testing.T) {
+func TestWeightedMedian_EqualsSorting(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 3000 {
 		values := make([]Weighted, 1+r.IntN(20))
@@ -127,7 +127,7 @@ func TestWeightedMedianAgainstSorting(t *testing.T) {
 }
 
 // Pool estimates the between-group variance without bias, whatever the errors within the groups.
-func TestPoolFindsTheVarianceBetween(t *testing.T) {
+func TestPool_UnbiasedBetweenVariance(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	const truth = 0.015
 	var groups []Heterogeneity
@@ -156,7 +156,7 @@ func TestPoolFindsTheVarianceBetween(t *testing.T) {
 	}
 }
 
-func TestPowerIsWhatSimulationSays(t *testing.T) {
+func TestDetectable_AgreesWithSimulation(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const trials = 40_000
 	variance, need := 4e-4, math.Log(1000.0)
@@ -176,7 +176,7 @@ func TestPowerIsWhatSimulationSays(t *testing.T) {
 }
 
 // Hall's interval has better coverage than the symmetric one if calls are skewed.
-func TestHallIntervalCovers(t *testing.T) {
+func TestHallInterval_Coverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const trials, n, s = 3000, 100, 1.5
 	truth := math.Exp(s * s / 2)
@@ -202,7 +202,7 @@ func TestHallIntervalCovers(t *testing.T) {
 	}
 }
 
-func TestHallWithoutSkewIsStudent(t *testing.T) {
+func TestHallInterval_NoSkewEqualsStudent(t *testing.T) {
 	_, interval, _ := hallOf([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	// t(0.975, 9) = 2.26216 (tables), standard error of the mean sqrt(55/6/10).
 	near(t, "low", interval.Low/10, 4.5-2.26216*math.Sqrt(55.0/60), 1e-4)
@@ -255,7 +255,7 @@ func TestTailGate(t *testing.T) {
 }
 
 // The tail index is estimated from the largest values; with few records it is unknown.
-func TestHeavyTails(t *testing.T) {
+func TestOctaves_Heavy(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 15))
 	heavy := func(n int, draw func() float64) bool {
 		o := Octaves{}
@@ -298,7 +298,7 @@ func powersOf(skewness float64) Powers {
 	return Powers{N: 1, X: p, XX: p, XXX: p}
 }
 
-func TestMannKendallKeepsItsLevel(t *testing.T) {
+func TestMannKendall_SignificanceLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	const trials, n, rho = 4000, 56, 0.4
 	below := 0

@@ -46,20 +46,20 @@ func references(t *testing.T) reference {
 	return r
 }
 
-func TestLogEAgainstIntegration(t *testing.T) {
+func TestLogE_EqualsIntegration(t *testing.T) {
 	for _, c := range references(t).LogE {
 		near(t, "log e", LogE(c.X, c.V, math.Log(1.01), []float64{0.02, 0.06, 0.2}), c.LogE, 1e-7)
 	}
 }
 
-func TestDerSimonianLairdAgainstStatsmodels(t *testing.T) {
+func TestDerSimonianLaird_EqualsStatsmodels(t *testing.T) {
 	r := references(t).DL
 	h := HeterogeneityOf(r.Y, r.V)
 	near(t, "Q", h.Q, r.Q, 1e-10)
 	near(t, "variance between", h.Between(), r.Tau2, 1e-12)
 }
 
-func TestMannKendallAgainstPymannkendall(t *testing.T) {
+func TestMannKendall_EqualsPymannkendall(t *testing.T) {
 	r := references(t)
 	trend := MannKendall(r.MK.Series)
 	near(t, "S", trend.S, r.MK.S, 0)
@@ -69,7 +69,7 @@ func TestMannKendallAgainstPymannkendall(t *testing.T) {
 	near(t, "p", trend.P, r.MKAR.P1, 1e-12)
 }
 
-func TestSplitAgainstDefinition(t *testing.T) {
+func TestSplit_EqualsDefinition(t *testing.T) {
 	r := references(t).EDiv
 	at, q := Split(r.Series)
 	if at != r.Best {
@@ -79,7 +79,7 @@ func TestSplitAgainstDefinition(t *testing.T) {
 }
 
 // BH agrees with the adjusted p-values (Benjamini and Hochberg) that scipy computes for a worked example.
-func TestBHAgainstScipy(t *testing.T) {
+func TestBH_EqualsScipy(t *testing.T) {
 	p := []float64{0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216}
 	for _, alpha := range []float64{0.02, 0.05, 0.09, 0.11, 0.3} {
 		got := BH(p, alpha)

@@ -9,7 +9,7 @@ import (
 
 // The interval has its nominal coverage. The true value is simulated as the change, minus a shared change drawn from
 // the posterior of the votes, minus an error of the change.
-func TestSharedIntervalCovers(t *testing.T) {
+func TestSharedInterval_Coverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 41))
 	for _, c := range []struct {
 		votes                      int

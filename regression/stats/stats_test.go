@@ -27,7 +27,7 @@ func near(t *testing.T, name string, got, want, tolerance float64) {
 }
 
 // A worked example: residuals -0.5, 0, 0.5 around the mean 2.
-func TestMeanByHand(t *testing.T) {
+func TestMean_WorkedExample(t *testing.T) {
 	c := clustersOf([]float64{1, 2, 1}, []float64{1.5, 4, 2.5})
 	m, ok := c.Mean()
 	if !ok {
@@ -37,7 +37,7 @@ func TestMeanByHand(t *testing.T) {
 	near(t, "standard error", m.SE, math.Sqrt(1.5*0.5)/4, 1e-12)
 }
 
-func TestOneClusterSaysNothing(t *testing.T) {
+func TestClusters_NotEnoughData(t *testing.T) {
 	if _, ok := clustersOf([]float64{5}, []float64{9}).Mean(); ok {
 		t.Error("a standard error from one cluster")
 	}
@@ -50,7 +50,7 @@ func TestOneClusterSaysNothing(t *testing.T) {
 }
 
 // Without variation the interval equals the estimate.
-func TestChangeByHand(t *testing.T) {
+func TestChange_WorkedExample(t *testing.T) {
 	change, iv, ok := Change(Estimate{10, 0, 9}, Estimate{12, 0, 9}, 0.95)
 	if !ok {
 		t.Fatal("not known")
@@ -65,7 +65,7 @@ func TestChangeByHand(t *testing.T) {
 
 // The interval has about its nominal coverage if clusters share an effect. An interval that treats records as
 // independent would not.
-func TestCoverageOfClusteredChange(t *testing.T) {
+func TestChange_ClusteredCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	const trials, clusters, calls = 2000, 25, 40
 	sample := func(mean float64) Clusters {

@@ -62,7 +62,7 @@ func evaluationOf(gone bool, ids ...string) Findings {
 }
 
 // Each sink gets each alert and its end once, also across restarts.
-func TestOnceOverRestarts(t *testing.T) {
+func TestDispatcher_OnceAcrossRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		a := &fake{name: "a"}
@@ -83,7 +83,7 @@ func TestOnceOverRestarts(t *testing.T) {
 }
 
 // A sink that is down delays no other sink, and gets all alerts when it is back.
-func TestOneSinkDown(t *testing.T) {
+func TestDispatcher_OneSinkDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		up, down := &fake{name: "up"}, &fake{name: "down", hangs: true}
@@ -108,7 +108,7 @@ func TestOneSinkDown(t *testing.T) {
 }
 
 // When the process is asked to end, deliveries in flight have the grace period.
-func TestGrace(t *testing.T) {
+func TestDispatcher_GracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatcher(t.TempDir(), Target{Sink: &fake{name: "down", hangs: true}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +126,7 @@ func TestGrace(t *testing.T) {
 }
 
 // Nothing is sent to a sink before its Retry-After time.
-func TestLeftAlone(t *testing.T) {
+func TestDispatcher_HonorsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
 		d := dispatcher(t.TempDir(), Target{Sink: f})
@@ -155,7 +155,7 @@ func (a *asked) Refreshes() bool {
 
 // Pending alerts of all sinks are determined before the first delivery, so the results of deliveries in flight are
 // not read.
-func TestSettledBeforeTold(t *testing.T) {
+func TestDispatcher_PendingBeforeFirstSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := &fake{name: "busy", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
 		last := &asked{fake: fake{name: "last"}, other: busy}
@@ -170,7 +170,7 @@ func TestSettledBeforeTold(t *testing.T) {
 }
 
 // Retry-After responses of several sinks at the same time do not interfere.
-func TestAllBusy(t *testing.T) {
+func TestDispatcher_ConcurrentRetryAfter(t *testing.T) {
 	var targets []Target
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		targets = append(targets, Target{Sink: &fake{name: name, fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}})
@@ -190,7 +190,7 @@ func TestAllBusy(t *testing.T) {
 }
 
 // A permanently refused message does not stop other messages.
-func TestRefusedMessage(t *testing.T) {
+func TestDispatcher_RefusedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "answered 400"}}}
 		_, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "y"))
@@ -202,7 +202,7 @@ func TestRefusedMessage(t *testing.T) {
 }
 
 // Alerts are routed to the sinks of their owner, or to the sinks without owner if their owner has none.
-func TestRouting(t *testing.T) {
+func TestDispatcher_Routing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owners, _, err := rules.ParseOwners([]byte(`{"version": 1, "owners": [{"service": "service-x", "owner": "xs"}, {"service": "service-y", "owner": "ys"}]}`))
 		if err != nil {
@@ -226,7 +226,7 @@ func TestRouting(t *testing.T) {
 }
 
 // Two alerts with the same id in one evaluation are reported once.
-func TestSaidTwice(t *testing.T) {
+func TestDispatcher_DuplicateID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f"}
 		sorted, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "x", "y"))
@@ -237,7 +237,7 @@ func TestSaidTwice(t *testing.T) {
 }
 
 // An open alert keeps the time at which it was raised; an alert that returns is raised again.
-func TestRaisedAt(t *testing.T) {
+func TestDispatcher_RaisedAt(t *testing.T) {
 	f := &fake{name: "f"}
 	d := dispatcher(t.TempDir(), Target{Sink: f})
 	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
@@ -264,7 +264,7 @@ func TestRaisedAt(t *testing.T) {
 }
 
 // Without sinks the state is only read, for acceptances, and never written.
-func TestWithoutSinks(t *testing.T) {
+func TestDispatcher_WithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"
 	sorted, err := dispatcher(dir).Handle(t.Context(), evaluationOf(false, "x"))
 	if err != nil || len(sorted.Alerts) != 1 {
@@ -277,7 +277,7 @@ func TestWithoutSinks(t *testing.T) {
 
 // A receiver that drops messages with a known id still gets alerts that got worse or returned. A repeated message
 // keeps its id.
-func TestIDsOfMessages(t *testing.T) {
+func TestDispatcher_MessageIDs(t *testing.T) {
 	f := &fake{name: "hook", fails: []error{&sink.Failure{Reason: "lost", Retry: false}}}
 	d := dispatcher(t.TempDir(), Target{Sink: f})
 	at := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)

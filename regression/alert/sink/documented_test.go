@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestDocumentedFigures(t *testing.T) {
+func TestConstants_Documented(t *testing.T) {
 	doctest.Contains(t, "guides/alerts.md",
 		fmt.Sprintf("at most %d in each message. Slack lists %d of them", alert.MaxInMessage, maxListed),
 		fmt.Sprintf("The first wait is %g s. Each wait is twice the one before, up to %g s, and drawn from its upper half", firstWait.Seconds(), mostWait.Seconds()),

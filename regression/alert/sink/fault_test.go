@@ -21,7 +21,7 @@ import (
 func message() alert.Message { return alert.Messages(alert.Firing, regressed())[0] }
 
 // Responses of every kind: whether they are retried, and their error text.
-func TestFaults(t *testing.T) {
+func TestSend_Responses(t *testing.T) {
 	answer := func(status int, header, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			if name, value, ok := strings.Cut(header, ": "); ok {
@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestRetryAfterDate(t *testing.T) {
+func TestRetryAfter_Date(t *testing.T) {
 	if got := retryAfter(noon.Add(90*time.Second).Format(http.TimeFormat), noon); got != 90*time.Second {
 		t.Error(got)
 	}
@@ -95,7 +95,7 @@ func TestRetryAfterDate(t *testing.T) {
 }
 
 // A server that reads the request and never responds.
-func TestHang(t *testing.T) {
+func TestSend_Timeout(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after the body was read
 		<-r.Context().Done()
@@ -110,7 +110,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestSend_ConnectionRefused(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-func TestTLS(t *testing.T) {
+func TestSend_UntrustedCertificate(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s.Config.ErrorLog = nil
 	defer s.Close()
@@ -144,7 +144,7 @@ func TestTLS(t *testing.T) {
 }
 
 // A server with broken TLS.
-func TestBrokenTLS(t *testing.T) {
+func TestSend_BrokenTLS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func (s *scripted) Send(context.Context, alert.Message) error {
 	return err
 }
 
-func TestDeliverRetries(t *testing.T) {
+func TestDeliver_Retries(t *testing.T) {
 	busy := &Failure{Reason: "busy", Retry: true}
 	many := make([]error, 100)
 	for i := range many {
@@ -229,7 +229,7 @@ func TestDeliverRetries(t *testing.T) {
 }
 
 // Ending the context ends the wait.
-func TestDeliverEnds(t *testing.T) {
+func TestDeliver_ContextCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{answers: []error{&Failure{Reason: "later", Retry: true, After: time.Hour}}, start: time.Now()}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -241,7 +241,7 @@ func TestDeliverEnds(t *testing.T) {
 }
 
 // With a real server: two failures, then the message is accepted once.
-func TestDeliverOverHTTP(t *testing.T) {
+func TestDeliver_OverHTTP(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		switch asked.Add(1) {

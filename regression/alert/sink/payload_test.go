@@ -73,7 +73,7 @@ func TestPayloads(t *testing.T) {
 }
 
 // Hostile names are escaped in every payload.
-func TestHostileNamesInPayloads(t *testing.T) {
+func TestPayloads_HostileNames(t *testing.T) {
 	address, got := server(t)
 	for kind, s := range sinks(endpoint(t, address, "")) {
 		for _, status := range []alert.Status{alert.Firing, alert.Resolved} {
@@ -111,7 +111,7 @@ func TestHostileNamesInPayloads(t *testing.T) {
 }
 
 // A deployment that made all methods more expensive still gives a short message.
-func TestManyAlerts(t *testing.T) {
+func TestPayloads_ManyAlerts(t *testing.T) {
 	var many []alert.Alert
 	for i := range 250 {
 		a := regressed()[0]

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestDocumentedFigures(t *testing.T) {
+func TestConstants_Documented(t *testing.T) {
 	doctest.Contains(t, "guides/alerts.md",
 		fmt.Sprintf("| %d,%03d open alerts |", MaxOpen/1000, MaxOpen%1000),
 		fmt.Sprintf("| %d,%03d accepted slowdowns |", MaxAccepted/1000, MaxAccepted%1000),

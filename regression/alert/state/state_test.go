@@ -39,7 +39,7 @@ func told(s *State, name string, refreshes bool) string {
 }
 
 // The life cycle of an alert, as a sink receives it.
-func TestLife(t *testing.T) {
+func TestState_LifeCycle(t *testing.T) {
 	s := &State{Version: Version}
 	at := noon
 	look := func(gone bool, alerts ...alert.Alert) {
@@ -86,7 +86,7 @@ func TestLife(t *testing.T) {
 }
 
 // An alert that was never sent to a sink is resolved without a message.
-func TestGoneUntold(t *testing.T) {
+func TestState_ResolvedBeforeSent(t *testing.T) {
 	s := &State{Version: Version}
 	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}})
 	s.Merge(Evaluation{At: noon, Gone: func(*alert.Alert) (string, bool) { return "gone", true }})
@@ -95,7 +95,7 @@ func TestGoneUntold(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestState_Bounded(t *testing.T) {
 	s := &State{Version: Version}
 	var many []alert.Alert
 	for i := range MaxOpen + 10 {
@@ -119,7 +119,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestAccept(t *testing.T) {
+func TestState_Accept(t *testing.T) {
 	s := &State{Version: Version}
 	a := raised("0123456789", alert.Info)
 	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{a}})
@@ -175,7 +175,7 @@ func TestAccept(t *testing.T) {
 }
 
 // Two callers of one method are two alerts, in one evaluation and across two.
-func TestCallersApart(t *testing.T) {
+func TestState_TwoCallersTwoAlerts(t *testing.T) {
 	oftener := func(caller string) alert.Alert {
 		a := raised("", alert.Info)
 		a.Kind, a.Caller, a.Base, a.Head, a.Basis = alert.MoreCalls, caller, 1, 2, "calls per call of its caller"
@@ -211,7 +211,7 @@ func TestCallersApart(t *testing.T) {
 }
 
 // A whole service has no level: the acceptance covers one comparison, up to its change.
-func TestAcceptWholeService(t *testing.T) {
+func TestState_AcceptWholeService(t *testing.T) {
 	service := func(kind, base, head string, change, low float64) *alert.Alert {
 		a := &alert.Alert{
 			Kind: kind, Service: "shop", Metric: "cpu", Basis: "standardised", BaseVersion: base, HeadVersion: head,
@@ -319,7 +319,7 @@ func TestStore(t *testing.T) {
 }
 
 // A flipped bit anywhere in the file gives an error, and no part of the state is used.
-func TestDamagedBits(t *testing.T) {
+func TestStoreRead_FlippedBit(t *testing.T) {
 	store := At(t.TempDir())
 	err := store.Update(func(s *State) error {
 		s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
@@ -351,7 +351,7 @@ func TestDamagedBits(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzStoreRead(f *testing.F) {
 	f.Add(`{"version":1,"accepted":[{"kind":"more_calls","level":3}]}`)
 	f.Add(`{"version":1,"open":[{"alert":{"id":"a"},"sent":null}],"accepted":[],"dropped":0}`)
 	f.Fuzz(func(t *testing.T, data string) {

@@ -58,7 +58,7 @@ func layered(depth int) *evidence.Deployment {
 }
 
 // 40 layers with two methods each have 2^40 paths. No method is visited twice.
-func TestManyLayers(t *testing.T) {
+func TestEvaluate_ManyLayers(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}

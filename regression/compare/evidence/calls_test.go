@@ -7,7 +7,7 @@ import (
 )
 
 // A loop makes exactly the same number of calls each time. A variance of zero must not prevent a verdict.
-func TestCallsThatNeverVary(t *testing.T) {
+func TestCompareCalls_ZeroVariance(t *testing.T) {
 	const a, b, fromOutside, fromA = 0, 1, 0, 1
 	for calls, found := range map[float64]bool{1: false, 6: true} {
 		d := &Deployment{Methods: []string{"A", "B"}, Callers: []string{"(entry)", "A"}, Bucket: time.Minute, Buckets: 10}

@@ -8,7 +8,7 @@ import (
 )
 
 // The trace describes the evidence and the evaluations that decided.
-func TestDecided(t *testing.T) {
+func TestTrace_DecidingEvaluation(t *testing.T) {
 	for _, c := range []struct {
 		eValue           float64
 		cheaperAtLast    bool

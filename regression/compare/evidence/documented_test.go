@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestDocumentedFigures(t *testing.T) {
+func TestConstants_Documented(t *testing.T) {
 	o := Defaults()
 	if apartInflation != 2 || o.Evaluations != 2 || leastVoters != 5 || len(scales) != 3 || mostMoved < 1.0/3 || mostMoved > 0.4 {
 		t.Error("docs/background/statistics.md says these in words")

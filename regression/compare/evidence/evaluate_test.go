@@ -23,7 +23,7 @@ func wantAlerts(t *testing.T, r *evidence.Result, want ...string) {
 	}
 }
 
-func TestNothingChanged(t *testing.T) {
+func TestEvaluate_NothingChanged(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -33,7 +33,7 @@ func TestNothingChanged(t *testing.T) {
 }
 
 // The leaf that got more expensive is reported; its callers are explained by it.
-func TestDeepestMethodIsRaised(t *testing.T) {
+func TestEvaluate_DeepestMethodAlerts(t *testing.T) {
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
 	r := watch(t, s.deployment(1), evidence.Defaults())
@@ -55,7 +55,7 @@ func TestDeepestMethodIsRaised(t *testing.T) {
 }
 
 // A caller whose own code also got more expensive is reported next to its callee.
-func TestCallerWithGrowthOfItsOwn(t *testing.T) {
+func TestEvaluate_CallerAndCalleeRegressed(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -72,7 +72,7 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 
 // With few instances on busy hosts, noise makes a caller's growth larger or smaller than that of its callee. The callee
 // explains it unless the caller's own growth is significant; then the caller is reported too.
-func TestCallersAmidNoise(t *testing.T) {
+func TestEvaluate_CallerExplainedDespiteNoise(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -116,7 +116,7 @@ func TestCallersAmidNoise(t *testing.T) {
 
 // In a service of few methods, a method that is called a hundred times as often as the others does not decide the
 // common change, neither when it gets cheaper nor when it gets more expensive.
-func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
+func TestEvaluate_BusiestMethodNotCommonChange(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -140,7 +140,7 @@ func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
 	}
 }
 
-func TestWholeServiceIsRaisedAlone(t *testing.T) {
+func TestEvaluate_WholeServiceOneAlert(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -156,7 +156,7 @@ func TestWholeServiceIsRaisedAlone(t *testing.T) {
 }
 
 // A change of the caller mix changes the plain mean. It is reported separately and raises no method.
-func TestMixIsNoRegression(t *testing.T) {
+func TestEvaluate_CallerMixChanged(t *testing.T) {
 	s := newShop()
 	s.methods = append(s.methods,
 		shopMethod{name: "Cheap", self: [2]float64{10, 10}, entry: [2]float64{300, 100}, calls: [2]map[string]float64{{"Shared": 1}, {"Shared": 1}}},
@@ -176,7 +176,7 @@ func TestMixIsNoRegression(t *testing.T) {
 	}
 }
 
-func TestCostThatMoved(t *testing.T) {
+func TestEvaluate_CostMoved(t *testing.T) {
 	s := newShop()
 	s.at("Tax").self[1] -= 1500
 	s.at("Parse").self[1] += 750 // two calls
@@ -192,7 +192,7 @@ func TestCostThatMoved(t *testing.T) {
 }
 
 // A query in a loop makes no single call more expensive.
-func TestMoreCalls(t *testing.T) {
+func TestEvaluate_MoreCalls(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -209,7 +209,7 @@ func TestMoreCalls(t *testing.T) {
 }
 
 // A method's name can look like a pair. An earlier evaluation of the one does not confirm the other.
-func TestMethodNamedLikeAPair(t *testing.T) {
+func TestEvaluate_MethodNamedLikePair(t *testing.T) {
 	like, pair := newShop(), newShop()
 	for _, s := range []*shop{like, pair} {
 		s.methods = append(s.methods, shopMethod{name: "Price -> Parse", self: [2]float64{1000, 1000}, entry: [2]float64{200, 200}})
@@ -230,7 +230,7 @@ func TestMethodNamedLikeAPair(t *testing.T) {
 	wantAlerts(t, r)
 }
 
-func TestWarmUpIsLeftOut(t *testing.T) {
+func TestEvaluate_WarmUpExcluded(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -247,7 +247,7 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeJudged(t *testing.T) {
+func TestEvaluate_NotJudged(t *testing.T) {
 	s := newShop()
 	s.methods = append(s.methods,
 		shopMethod{name: "Rare", self: [2]float64{10, 10}, entry: [2]float64{0.2, 0.2}},
@@ -262,7 +262,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 }
 
 // A verdict of no change contains the change that would have been found.
-func TestPowerIsTold(t *testing.T) {
+func TestEvaluate_ReportsPower(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -277,7 +277,7 @@ func TestPowerIsTold(t *testing.T) {
 	}
 }
 
-func TestOneLookIsNotEnough(t *testing.T) {
+func TestEvaluate_PendingUntilConfirmed(t *testing.T) {
 	s := newShop()
 	s.at("Tax").self[1] *= 2
 	d := s.deployment(10)
@@ -309,7 +309,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 }
 
 // Neither the order of cells nor the unit of cost changes the result.
-func TestInvariance(t *testing.T) {
+func TestEvaluate_CellOrderAndUnitInvariant(t *testing.T) {
 	s := newShop()
 	s.at("Tax").self[1] *= 1.15
 	d := s.deployment(11)
@@ -341,7 +341,7 @@ func TestInvariance(t *testing.T) {
 	}
 }
 
-func TestSameCellsSameVerdicts(t *testing.T) {
+func TestEvaluate_Deterministic(t *testing.T) {
 	d := newShop().deployment(12)
 	a, _, _ := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
 	b, _, _ := evidence.Evaluate(d, evidence.Defaults(), evidence.Memory{})
@@ -350,7 +350,7 @@ func TestSameCellsSameVerdicts(t *testing.T) {
 	}
 }
 
-func TestOneInstanceEachIsSaid(t *testing.T) {
+func TestEvaluate_OneInstanceEachWarns(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}
@@ -365,7 +365,7 @@ func TestOneInstanceEachIsSaid(t *testing.T) {
 	wantAlerts(t, r)
 }
 
-func TestRefusals(t *testing.T) {
+func TestEvaluate_InvalidInput(t *testing.T) {
 	bad := evidence.Options{WarmUp: -time.Second, Alpha: 2}
 	_, _, err := evidence.Evaluate(newShop().deployment(1), bad, evidence.Memory{})
 	if err == nil {
@@ -389,7 +389,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Very uncertain figures can still be written as JSON.
-func TestVerdictsAreJSON(t *testing.T) {
+func TestResult_MarshalsUncertainFigures(t *testing.T) {
 	s := newShop()
 	s.bases, s.heads, s.buckets = 2, 2, 3
 	for i := range s.methods {

@@ -36,7 +36,7 @@ func drawFlows(seed uint64, bases, heads int) *Deployment {
 }
 
 // The standard error of an excess agrees with its spread.
-func TestFlowsKnowTheirErrors(t *testing.T) {
+func TestFlows_StandardErrorMatchesSpread(t *testing.T) {
 	for _, method := range []int{0, 1} {
 		const draws = 400
 		var sum, squares, within float64
@@ -60,7 +60,7 @@ func TestFlowsKnowTheirErrors(t *testing.T) {
 }
 
 // The error is also known with one instance per version.
-func TestFlowsOfOneInstance(t *testing.T) {
+func TestFlows_OneInstance(t *testing.T) {
 	x, err := newIndex(drawFlows(1, 1, 1), Defaults())
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package evidence
 import "testing"
 
 // A method with a comparable own cost, but without a comparable inclusive cost, is not judged.
-func TestInclusiveCostIsNeeded(t *testing.T) {
+func TestEstimate_InclusiveCostRequired(t *testing.T) {
 	good := fit{ok: true, df: 10, within: 1}
 	c := compared{decide: []statistic{mean}, inclusive: good}
 	c.seen[Base], c.seen[Head] = 1000, 1000

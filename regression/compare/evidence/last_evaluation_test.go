@@ -26,7 +26,7 @@ func ended(t *testing.T, d *evidence.Deployment, buckets int, over bool) *eviden
 
 // A change that only the last evaluation raised is reported if its evidence is strong, and dropped otherwise. It
 // does not wait for another evaluation, because none will come.
-func TestTheLastLookDecides(t *testing.T) {
+func TestEvaluate_LastEvaluationDecides(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}

@@ -10,7 +10,7 @@ import (
 
 // A weighted mean of two e-values is an e-value: its expected value under the null hypothesis is at most 1. The more
 // precise statistic decides, and the other still counts.
-func TestCombine(t *testing.T) {
+func TestMeanEvidence(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	variances := [statistics]float64{cost: 4e-4, level: 1e-4}
 	const draws = 100_000

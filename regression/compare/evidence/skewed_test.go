@@ -13,7 +13,7 @@ import (
 // Both versions are the same, and a method has few records, a few of them much more expensive than the others. The
 // interval of the change must contain 0 in the stated share of draws, because either version can have more of these
 // calls by chance.
-func TestIntervalsOfRareExpensiveCalls(t *testing.T) {
+func TestEvaluate_IntervalCoversRareExpensiveCalls(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}

@@ -60,7 +60,7 @@ func traceAgrees(t *testing.T, r *evidence.Result) (seen map[evidence.VerdictSta
 }
 
 // The trace of every state explains that state.
-func TestTraceOfEveryState(t *testing.T) {
+func TestTrace_EveryState(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("long arithmetic on one goroutine: runs without -short and without -race")
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // An alert that an evaluation did not raise again is either resolved or stays open.
-func TestResolution(t *testing.T) {
+func TestByComparisons_Resolution(t *testing.T) {
 	shop := query.Service{Name: "shop"}
 	change := 3.0
 	compared := func(base, head string, state evidence.VerdictState) *pairs.Comparison {

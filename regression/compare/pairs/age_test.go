@@ -40,7 +40,7 @@ func leaking(version string, start time.Time, minutes, processes int, factor flo
 
 // Processes that never settle are compared with processes of the same age. The higher age of the old version's
 // processes, and the shorter time of the new version's, do not count as changes.
-func TestLeaksAreComparedByAge(t *testing.T) {
+func TestCompare_LeaksByAge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

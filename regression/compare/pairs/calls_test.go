@@ -46,7 +46,7 @@ func alerted(c *Comparison) []string {
 // Some processes measure no CPU time for a while. Methods with many records are weighted per minute, so other processes
 // stand for these only in that minute; methods with few records are weighted per hour, so the whole hour does. The
 // difference is not a change of calls per call.
-func TestLostCPUTimesAreNotMoreCalls(t *testing.T) {
+func TestMoreCalls_LostCPUTimes(t *testing.T) {
 	c := compareHour(t, func(s *fixture.Shop) {
 		s.CPUFrom = map[string]int{}
 		for _, instance := range s.Instances[1:] {
@@ -89,7 +89,7 @@ func repeating(t *testing.T, callee string, callers ...string) *Comparison {
 }
 
 // Two callers of one method are two alerts.
-func TestMoreCallsByTwoCallers(t *testing.T) {
+func TestMoreCalls_TwoCallersTwoAlerts(t *testing.T) {
 	c := repeating(t, "shop/db.Get", "shop/cart.(*Cart).Total", "shop.List")
 	callers := map[string]bool{}
 	ids := map[string]bool{}
@@ -103,7 +103,7 @@ func TestMoreCallsByTwoCallers(t *testing.T) {
 
 // Names of methods can contain any text, as spans of other SDKs do. An arrow in the name must hide neither caller nor
 // method.
-func TestMoreCallsOfNamesWithArrows(t *testing.T) {
+func TestMoreCalls_ArrowInName(t *testing.T) {
 	c := repeating(t, "queue -> worker", "shop.poll")
 	if got := alerted(c); !slices.Equal(got, []string{"more_calls queue -> worker"}) {
 		t.Fatalf("alerts %q", got)
@@ -114,7 +114,7 @@ func TestMoreCallsOfNamesWithArrows(t *testing.T) {
 }
 
 // The same loss of CPU times must not hide a query in a loop.
-func TestMoreCallsAreFoundInSpiteOfLostCPUTimes(t *testing.T) {
+func TestMoreCalls_FoundDespiteLostCPUTimes(t *testing.T) {
 	c := compareHour(t, func(s *fixture.Shop) {
 		s.Calls = map[string]int{fixture.Log: 3}
 		s.CPUFrom = map[string]int{s.Instances[1]: 30, s.Instances[2]: 60}

@@ -36,7 +36,7 @@ func delayed(r query.Run, seconds int) query.Run {
 	return r
 }
 
-func TestNaturalOrderOfVersions(t *testing.T) {
+func TestCompareVersions(t *testing.T) {
 	sorted := []string{"", "0.9", "1", "1.2.3-rc9", "1.2.3-rc10", "1.2.3", "1.9", "1.09.1", "1.10", "1.10.1", "2024.9", "18446744073709551616", "18446744073709551617", "a1", "a02", "v1.9", "v1.10"}
 	for i, a := range sorted {
 		for j, b := range sorted {
@@ -51,7 +51,7 @@ func TestNaturalOrderOfVersions(t *testing.T) {
 	}
 }
 
-func TestPairs(t *testing.T) {
+func TestChoose(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		runs       []query.Run
@@ -109,7 +109,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-func TestReturnedDeploymentHasItsOwnTime(t *testing.T) {
+func TestDeployments_ReturnedVersion(t *testing.T) {
 	d := Deployments([]query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60), run("1", 95, 120, 95), run("1", 125, 130, 96)})
 	if len(d) != 3 || d[2].Version != "1" || d[2].First.Minute() != 35 || d[2].Until.Sub(d[2].First) != 35*time.Minute {
 		t.Errorf("%+v", d)
@@ -119,7 +119,7 @@ func TestReturnedDeploymentHasItsOwnTime(t *testing.T) {
 	}
 }
 
-func TestUnknownVersion(t *testing.T) {
+func TestChoose_UnknownVersion(t *testing.T) {
 	runs := []query.Run{run("1.4.2", 0, 60, 0), run("1.4.3", 60, 90, 60)}
 	for _, tc := range []struct{ base, head, want string }{
 		{"", "1.4.33", `--head: version not seen in the time looked at: "1.4.33" (did you mean "1.4.3"?)`},

@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/test/doctest"
 )
 
-func TestDocumentedFigures(t *testing.T) {
+func TestConstants_Documented(t *testing.T) {
 	if minOverlap != 3 || buckets[0].Seconds() != 1 {
 		t.Error("docs/guides/regression.md says these in words")
 	}

@@ -36,7 +36,7 @@ func byEvidence(t *testing.T, o Options, items []methodspan.Item) *Comparison {
 }
 
 // A process without CPU times is not compared, and a warning names it.
-func TestProcessesWithoutCPUAreNamed(t *testing.T) {
+func TestCompare_ProcessWithoutCPUWarns(t *testing.T) {
 	base, head, blind := before(1), before(2), before(3)
 	head.Version, blind.Version = "2", "2"
 	head.Instances, blind.Instances = []string{"d", "e"}, []string{"f"}
@@ -61,7 +61,7 @@ func TestProcessesWithoutCPUAreNamed(t *testing.T) {
 }
 
 // A version that returns within a minute is a new deployment if buckets are as short.
-func TestReturnWithinSeconds(t *testing.T) {
+func TestCompare_VersionReturnsWithinMinute(t *testing.T) {
 	var items []methodspan.Item
 	for _, run := range []struct {
 		version  string
@@ -83,7 +83,7 @@ func TestReturnWithinSeconds(t *testing.T) {
 }
 
 // Calls that were measured but not compared are distinguished from calls that were not measured.
-func TestWhyNothingIsCompared(t *testing.T) {
+func TestCompare_NothingComparedReason(t *testing.T) {
 	var items []methodspan.Item
 	for side := range 2 {
 		s := fixture.Shop{
@@ -114,7 +114,7 @@ func TestWhyNothingIsCompared(t *testing.T) {
 
 // A rollout can end before a second evaluation confirms what the last one raised. The last evaluation then decides, as
 // soon as no more rows can arrive.
-func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
+func TestCompare_LastEvaluationAfterRollout(t *testing.T) {
 	var items, idlers []methodspan.Item
 	for side := range 2 {
 		s := fixture.Shop{

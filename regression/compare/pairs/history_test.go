@@ -79,7 +79,7 @@ func hostsDiffer(t *testing.T, address string, o Options, options ...query.Optio
 
 // The differences between hosts are learned from deployments of the service in the last 28 days, however short the
 // window is; not from older ones, nor from those of other services.
-func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
+func TestHistory_HostSpreadFromLast28Days(t *testing.T) {
 	seen := func(items []methodspan.Item, written int) (percent float64, from string) {
 		return hostsDiffer(t, warehouseOf(t, items, written), Options{})
 	}
@@ -108,7 +108,7 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 }
 
 // BigQuery bills reads: earlier deployments are read only once, and cost no more than the comparisons themselves.
-func TestEarlierDeploymentsInBigQuery(t *testing.T) {
+func TestHistory_BigQueryReadsOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -12,7 +12,7 @@ import (
 
 // The head has two processes. A method that is called from outside spends 600 of its 1000 ns in a callee: the service
 // costs 1000 ns per call, however it is split.
-func TestImpactIsAShareOfTheService(t *testing.T) {
+func TestImpact_ShareOfService(t *testing.T) {
 	const calls = 1e9
 	cell := func(method, caller, instance int32, ns float64) evidence.Cell {
 		return evidence.Cell{Method: method, Caller: caller, Instance: instance, Weight: calls / 2, Sum: ns * calls / 2}
@@ -50,7 +50,7 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 }
 
 // With ThresholdRule, more clusters than time buckets mean several processes.
-func TestImpactByThreshold(t *testing.T) {
+func TestImpact_ThresholdRule(t *testing.T) {
 	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	d := Deployment{First: begin, Last: begin.Add(30 * time.Minute)}
 	p := Pair{Base: d, Head: d}

@@ -37,7 +37,7 @@ func sides(t *testing.T, own, calls, timed, probe [2]float64, stats map[string]f
 // The probes of ten timed calls are in the time of their caller. Their cost is subtracted up to twice its
 // uncertainty, so a change of sampling rates changes the caller in neither direction, also with SDKs that
 // calibrated in a loop.
-func TestProbesOfCalleesAreSubtracted(t *testing.T) {
+func TestSubtractProbes_Callees(t *testing.T) {
 	inPlace := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300}
 	for name, stats := range map[string]map[string]float64{"in a loop": {"probe.cpu.cost_ns": 1000}, "in place": inPlace} {
 		for _, timed := range [][2]float64{{0, 10}, {10, 0}, {10, 10}, {0, 0}} {
@@ -54,7 +54,7 @@ func TestProbesOfCalleesAreSubtracted(t *testing.T) {
 
 // Each wait makes a timed call more expensive, but a version that waits more often is not slower. A change beyond that
 // cost and its uncertainty is found.
-func TestWaitsAreNoChange(t *testing.T) {
+func TestSubtractProbes_Waits(t *testing.T) {
 	stats := map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500, "probe.wait_ns": 15_000}
 	older := map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500}
 	for _, tc := range []struct{ waits, head, want float64 }{{1, 100_000, 0}, {3, 100_000, 0}, {-3, 100_000, 0}, {1, 150_000, 0.25}} {
@@ -83,7 +83,7 @@ func TestWaitsAreNoChange(t *testing.T) {
 }
 
 // A caller that makes more small calls is unchanged itself. A change beyond the uncertainty of the probes is found.
-func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {
+func TestSubtractProbes_MoreSmallCalls(t *testing.T) {
 	stats := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300, "probe.counted.cost_ps": 8000}
 	calls := [2]float64{10, 200}
 	for _, tc := range []struct{ head, want float64 }{{100_000, 0}, {150_000, 0.38}, {60_000, -0.28}} {
@@ -97,7 +97,7 @@ func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {
 
 // A rare expensive call of the base raises its mean and, by its waits, the uncertainty. It must not move the calls that
 // did not change: the typical and the capped cost stay the same.
-func TestARareExpensiveCallMovesNoOther(t *testing.T) {
+func TestSubtractProbes_RareExpensiveCall(t *testing.T) {
 	const calls, typical = 10_000, 60.0
 	for name, rare := range map[string][2]float64{"in the base": {4e6, 0}, "in the head": {0, 4e6}} {
 		stats := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300, "probe.wait_ns": 15_000, "probe.wait.spread_ns": 15_000}

@@ -12,7 +12,7 @@ import (
 )
 
 // Jobs run for seconds. They never settle, and are compared run by run.
-func TestRunsAreCompared(t *testing.T) {
+func TestCompare_ShortJobsByRun(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		factor time.Duration

@@ -87,7 +87,7 @@ func after(seed uint64) fixture.Shop {
 	return s
 }
 
-func TestTheMethodThatGrewIsRaised(t *testing.T) {
+func TestThreshold_RegressedMethodAlerts(t *testing.T) {
 	for _, tc := range []struct {
 		method string
 		name   string
@@ -127,7 +127,7 @@ func TestTheMethodThatGrewIsRaised(t *testing.T) {
 	}
 }
 
-func TestCallersAreNamedInTheReason(t *testing.T) {
+func TestThreshold_ReasonNamesCallers(t *testing.T) {
 	a := after(1)
 	a.OwnCPU[fixture.Rate] *= 3
 	c := compare(t, defaults, before(1), a)
@@ -149,7 +149,7 @@ func TestCallersAreNamedInTheReason(t *testing.T) {
 
 // The own time of a method that mostly calls others is too small for a percentage. It is raised by its inclusive
 // time, if its own part grew too.
-func TestOwnTimeTooSmallToBeABase(t *testing.T) {
+func TestThreshold_SmallOwnTimeUsesInclusive(t *testing.T) {
 	own := func(s fixture.Shop, serve time.Duration) fixture.Shop {
 		s.OwnCPU = fixture.DefaultOwnCPU()
 		s.OwnCPU[fixture.Serve] = serve
@@ -166,7 +166,7 @@ func TestOwnTimeTooSmallToBeABase(t *testing.T) {
 			t.Errorf("raised %v", raised(c))
 		}
 	})
-	t.Run("it grew", func(t *testing.T) {
+	t.Run("its own code grew", func(t *testing.T) {
 		c := compare(t, defaults, own(before(6), 2*time.Microsecond), own(after(6), 500*time.Microsecond))
 		if !slices.Equal(raised(c), []string{"Serve"}) {
 			t.Fatalf("raised %v", raised(c))
@@ -179,7 +179,7 @@ func TestOwnTimeTooSmallToBeABase(t *testing.T) {
 
 // A method that is called three times as often makes its caller more expensive, but its own code costs as much as
 // before: no own time grew.
-func TestMoreCallsRaiseNobody(t *testing.T) {
+func TestThreshold_MoreCallsNoAlert(t *testing.T) {
 	a := after(2)
 	a.Calls = map[string]int{fixture.Rate: 3}
 	if c := compare(t, defaults, before(2), a); len(c.Alerts) > 0 {
@@ -189,7 +189,7 @@ func TestMoreCallsRaiseNobody(t *testing.T) {
 
 // Without any change, chance alone would raise one method in forty per evaluation; the threshold prevents most of these
 // alerts.
-func TestNothingChanged(t *testing.T) {
+func TestThreshold_NothingChanged(t *testing.T) {
 	alerts, judged := 0, 0
 	for seed := range uint64(8) {
 		c := compare(t, defaults, before(100+seed), after(100+seed))
@@ -205,7 +205,7 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
-func TestFewRecordsAreNotJudged(t *testing.T) {
+func TestThreshold_FewRecords(t *testing.T) {
 	b, a := before(1), after(1)
 	for _, s := range []*fixture.Shop{&b, &a} {
 		s.Rate[fixture.Rate] = 0.004
@@ -220,7 +220,7 @@ func TestFewRecordsAreNotJudged(t *testing.T) {
 	}
 }
 
-func TestMetricIsWallWhereAVersionHasNoCPU(t *testing.T) {
+func TestThreshold_WallWithoutCPU(t *testing.T) {
 	b, _ := before(1).Run()
 	shop := after(1)
 	shop.OwnCPU[fixture.Rate] *= 2
@@ -241,7 +241,7 @@ func TestMetricIsWallWhereAVersionHasNoCPU(t *testing.T) {
 	}
 }
 
-func TestNewAndGoneMethods(t *testing.T) {
+func TestThreshold_NewAndGoneMethods(t *testing.T) {
 	b, _ := before(1).Run()
 	a, _ := after(1).Run()
 	rename := func(items []methodspan.Item, from, to string) {
@@ -263,7 +263,7 @@ func TestNewAndGoneMethods(t *testing.T) {
 	}
 }
 
-func TestUnpricedHasNoDollars(t *testing.T) {
+func TestThreshold_UnpricedNoDollars(t *testing.T) {
 	b, a := before(1), after(1)
 	b.Unpriced, a.Unpriced = true, true
 	a.OwnCPU[fixture.Rate] *= 2

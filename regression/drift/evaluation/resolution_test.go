@@ -26,7 +26,7 @@ func TestKeepIDs(t *testing.T) {
 }
 
 // An open drift is resolved by an evaluation that had enough days and did not confirm it.
-func TestResolved(t *testing.T) {
+func TestResolution(t *testing.T) {
 	for name, test := range map[string]struct {
 		state State
 		now   float64
