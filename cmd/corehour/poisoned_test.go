@@ -19,8 +19,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// poison is rows of another service, of which each number in turn is one that cannot be, as a
-// collector that believed everything stored it.
+// poison returns rows of the service "evil". In each item one field has an impossible value, as a collector
+// without validation would store it.
 func poison(start time.Time) (items []methodspan.Item) {
 	whole := []int64{math.MinInt64, -1, 1 << 53, 1<<53 + 1, 1 << 60, math.MaxInt64}
 	real := []float64{-1, 5e-324, 1e-300, 1 << 60, 1e300, math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()}
@@ -92,7 +92,7 @@ func poison(start time.Time) (items []methodspan.Item) {
 		set := wholes[name]
 		for _, x := range whole {
 			add(func(r *methodspan.Row) { set(r, x) })
-			add(func(r *methodspan.Row) { set(r, x) }) // two of them overflow
+			add(func(r *methodspan.Row) { set(r, x) }) // the sum of both overflows
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(reals)) {
@@ -104,8 +104,8 @@ func poison(start time.Time) (items []methodspan.Item) {
 	return items
 }
 
-// Numbers of one service that cannot be true end no command and change nothing that is said of
-// another.
+// TestPoisonedRows: impossible numbers of one service make no command fail and do not change the results of
+// another service.
 func TestPoisonedRows(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
@@ -145,8 +145,9 @@ func TestPoisonedRows(t *testing.T) {
 	}
 }
 
-// Numbers that cannot be true are taken out once: whatever is asked, of whichever service, is
-// answered as before, from rows and from their sums, and readers need not look for them any more.
+// TestImpossibleNumbersAreDropped: compact --drop-impossible removes impossible numbers for good. Afterwards every
+// command returns the same results for every service, from rows and from rollups, and queries no longer need to
+// check for such numbers.
 func TestImpossibleNumbersAreDropped(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
@@ -202,7 +203,7 @@ func TestImpossibleNumbersAreDropped(t *testing.T) {
 	sameOf(t, "compact", before, after)
 	nothingToLookAt(t, root)
 
-	// Its sums say what those of rows say that are bounded when they are read.
+	// Rollups of the cleaned rows equal rollups of the original rows, whose numbers are bounded when they are read.
 	for _, root := range []string{root, untouched} {
 		if r := corehour("compact", "--warehouse", root, "--hour-after", "1h"); r.code != exitNothing {
 			t.Fatalf("%+v", r)
@@ -217,7 +218,7 @@ func TestImpossibleNumbersAreDropped(t *testing.T) {
 	}
 }
 
-// In a bucket they are taken out of the prefixes that no collector has.
+// TestImpossibleNumbersInABucket: in a bucket, --drop-impossible cleans the prefixes that no collector owns.
 func TestImpossibleNumbersInABucket(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
@@ -239,8 +240,8 @@ func TestImpossibleNumbersInABucket(t *testing.T) {
 	}
 }
 
-// answersOf are those of all commands, or of some, about all services, but for what is said of files and of
-// rows that are impossible.
+// answersOf returns the results of the commands over all services, by command line. If only is not empty, it runs
+// these commands alone. sameOf ignores the figures about files and impossible rows in them.
 func answersOf(root string, only ...string) map[string]result {
 	answers := map[string]result{}
 	for _, command := range [][]string{
@@ -274,11 +275,11 @@ func sameOf(t *testing.T, after string, want, got map[string]result) {
 		text := func(r result) string {
 			var lines []string
 			for line := range strings.Lines(tenDigits(ofFiles.ReplaceAllString(r.stdout, ""))) {
-				if fields := strings.Fields(line); len(fields) > 0 { // columns are as wide as their longest number
+				if fields := strings.Fields(line); len(fields) > 0 { // column widths depend on the longest number
 					lines = append(lines, strings.Join(fields, " "))
 				}
 			}
-			slices.Sort(lines) // what is the same to the last digit comes in any order
+			slices.Sort(lines) // rows with equal values come in any order
 			return strings.Join(lines, "\n")
 		}
 		one, two := text(w), text(g)
@@ -288,15 +289,15 @@ func sameOf(t *testing.T, after string, want, got map[string]result) {
 	}
 }
 
-// tenDigits leaves out the last digits of numbers, which differ from run to run: sums are formed by
-// several threads.
+// tenDigits rounds numbers to ten digits or fewer. Several threads add up a sum, so its last digits differ from
+// run to run.
 func tenDigits(text string) string {
 	return regexp.MustCompile(`\d+\.\d{5,}(e[-+]\d+)?|\d{16,}|\d+(\.\d+)?e[-+]\d+`).ReplaceAllStringFunc(text, func(number string) string {
 		x, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil:
 			return number
-		case x < 1e-6: // a difference of two sums
+		case x < 1e-6: // rounding error of the difference of two sums
 			return "0"
 		case x < 1e-3:
 			return strconv.FormatFloat(x, 'g', 6, 64)
@@ -305,7 +306,7 @@ func tenDigits(text string) string {
 	})
 }
 
-// storedIn opens an engine, and lists the files of a warehouse.
+// storedIn opens a DuckDB database and lists the files of a warehouse.
 func storedIn(t *testing.T, root string) (*sql.DB, []parquet.File) {
 	t.Helper()
 	snapshot, err := table.Open(root)
@@ -320,7 +321,8 @@ func storedIn(t *testing.T, root string) (*sql.DB, []parquet.File) {
 	return db, snapshot.Files
 }
 
-// nothingToLookAt asserts that row groups say that no number is beyond its limits.
+// nothingToLookAt asserts that the statistics of all row groups are within the limits, so that queries need not
+// check the numbers.
 func nothingToLookAt(t *testing.T, root string) {
 	t.Helper()
 	db, files := storedIn(t, root)
@@ -358,8 +360,8 @@ func nothingToLookAt(t *testing.T, root string) {
 	}
 }
 
-// sameAnswers asserts that commands say the same of the shop in both warehouses, and that none
-// fails on all services.
+// sameAnswers asserts that every command prints the same about the service "shop" for both warehouses, and that
+// no command fails for all services of the spoilt one.
 func sameAnswers(t *testing.T, clean, spoilt string) {
 	t.Helper()
 	window := []string{"--from", fixture.Start.Format(time.RFC3339), "--to", evening.Format(time.RFC3339)}
@@ -368,7 +370,7 @@ func sameAnswers(t *testing.T, clean, spoilt string) {
 		{"drift", "--json"}, {"report", "--format", "markdown"}, {"explain", "--wide", fixture.Rate},
 		{"check"}, {"check", "--json"}, {"sql", "SELECT service, SUM(calls) AS calls, SUM(measured) AS measured, SUM(w * cpu_ns) AS cpu, SUM(cost_usd) AS usd FROM method_cost WHERE service = 'shop' GROUP BY ALL"},
 	}
-	dates := []string{"--from", "2026-03-10", "--to", "2026-03-11"} // drift looks at whole ones
+	dates := []string{"--from", "2026-03-10", "--to", "2026-03-11"} // drift needs whole days
 	for _, command := range commands {
 		name, window := strings.Join(command, " "), window
 		if command[0] == "drift" {
@@ -393,8 +395,8 @@ func sameAnswers(t *testing.T, clean, spoilt string) {
 	}
 }
 
-// ofRows leaves out what check says of the files of all services, and the last digits of
-// numbers: sums are formed by several threads, in any order.
+// ofRows removes the figures of check about the files of all services and rounds numbers to ten digits. Several
+// threads add up a sum in any order, so its last digits differ.
 func ofRows(text string) string {
 	text = regexp.MustCompile(`generation \d+, .* rows;|"(generation|files|rows)": \d+,`).ReplaceAllString(text, "")
 	return regexp.MustCompile(`\d*\.\d{8,}`).ReplaceAllStringFunc(text, func(number string) string {

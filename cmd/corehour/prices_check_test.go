@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// machines is a warehouse of a service on each of some machines, with the prices that the
-// collector's processor gives them by this book.
+// machines returns a warehouse with four services, each on its own machine. The prices of the rows are those that
+// the collector's processor would take from book.
 func machines(t *testing.T, book *pricebook.Book) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "warehouse")
@@ -52,7 +52,8 @@ func machines(t *testing.T, book *pricebook.Book) string {
 	return root
 }
 
-// What list prices priced says so in every table with dollars, and what has no price is listed.
+// TestGenericPrices: every table with dollars marks public list prices as generic, and prices check lists the
+// machines without a price.
 func TestGenericPrices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -69,7 +70,7 @@ func TestGenericPrices(t *testing.T) {
 		{"name":"generic","service":"shop","usd_per_day":0.0001},{"name":"own","service":"tax","usd_per_day":0.0001}]}`)
 	for _, c := range []struct {
 		args []string
-		want map[string]string // a pattern by service
+		want map[string]string // pattern by the name of a service or line
 		none string
 	}{
 		{[]string{"cost", "--by", "service"}, map[string]string{"shop": `shop .* generic `, "log": `log .* generic `}, `(?m)^(tax|web) .* generic`},
@@ -94,7 +95,7 @@ func TestGenericPrices(t *testing.T) {
 		}
 	}
 
-	// By the price book of the user nothing is generic, but what has no entry still is.
+	// With the user's price book, only a machine without an entry in it keeps its generic list price.
 	own := write(t, "own.yaml", "prices: [{cloud_provider: aws, usd_per_core_hour: 0.03}, {region: mars, usd_per_core_hour: 1}]\n")
 	r = corehour("cost", "--warehouse", root, "--prices", own, "--by", "service", "--format", "json")
 	var answer struct {

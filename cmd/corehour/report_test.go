@@ -24,8 +24,8 @@ func TestReportAsText(t *testing.T) {
 	golden(t, "report.txt", r.stdout)
 }
 
-// The page is one well-formed file that needs no other, and says what the text
-// says.
+// TestReportAsPage: the page is one well-formed HTML file without references to other files, and contains the
+// content of the text report.
 func TestReportAsPage(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -64,7 +64,7 @@ func requireSelfContained(t *testing.T, page string) {
 	if found := refersElsewhere.FindString(page); found != "" {
 		t.Errorf("the page has %q", found)
 	}
-	// A tag that is not closed, or closed out of order, is a fault of ours.
+	// An unclosed tag, or tags closed out of order, are a bug of the report.
 	var open []string
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
@@ -91,7 +91,7 @@ func requireSelfContained(t *testing.T, page string) {
 func textOf(t *testing.T, page string) string {
 	t.Helper()
 	var b strings.Builder
-	page = strings.ReplaceAll(page, "<wbr>", "") // may break there, and need not
+	page = strings.ReplaceAll(page, "<wbr>", "") // an optional line break
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
 		switch z.Next() {
@@ -104,7 +104,7 @@ func textOf(t *testing.T, page string) string {
 	}
 }
 
-// Names come from anybody.
+// TestReportOfHostileNames: names can contain anything, so the page must escape markup and control characters.
 func TestReportOfHostileNames(t *testing.T) {
 	clock(t, evening)
 	hostile := []string{
@@ -173,7 +173,7 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// A page about nothing would say that the accounts balance.
+// TestReportOfNothing: without data, report fails. A page would claim that the accounts balance.
 func TestReportOfNothing(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)

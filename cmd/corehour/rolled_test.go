@@ -11,8 +11,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// lossThenRollUp is a warehouse of a process that lost calls, whose only date was
-// rolled up since.
+// lossThenRollUp returns a warehouse with one process that lost calls. Its only day is rolled up.
 func lossThenRollUp(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "warehouse")
@@ -66,7 +65,7 @@ func TestRolledUpDatesKeepNoAccount(t *testing.T) {
 		}
 	}
 
-	// A later process is accounted for, and of the earlier one nothing is said.
+	// A later process is checked. The rolled-up day of the earlier process stays unchecked.
 	later := fixture.NewProcess("1", "b", fixture.Start.Add(70*time.Hour))
 	later.Counts("a.B", later.Start, time.Minute, 100)
 	later.Beat(later.Start, time.Minute, time.Second, true)

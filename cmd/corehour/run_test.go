@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// TestMain keeps what commands remember out of the user's cache directory.
+// TestMain keeps the files that commands cache out of the user's cache directory.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "corehour-cache-")
@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(dir) // a temporary one
+	_ = os.RemoveAll(dir) // temporary: an error does no harm
 	os.Exit(code)
 }
 
-// clock stops the command's clock.
+// clock stops the command's clock at the given time until the test ends.
 func clock(t *testing.T, at time.Time) {
 	before := now
 	now = func() time.Time { return at }
@@ -52,7 +52,7 @@ func corehour(args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// golden compares the output with a file of testdata.
+// golden compares got with a file in testdata. With -update it writes the file instead.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -70,7 +70,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// twoReleases is a shop whose second release made one method twice as dear.
+// twoReleases returns a warehouse of the service "shop", whose second release made one method twice as expensive.
+// rates is the sampling probability of three of its methods.
 func twoReleases(t *testing.T, rates float64) string {
 	t.Helper()
 	first := fixture.Shop{
@@ -140,14 +141,14 @@ func TestRegress(t *testing.T) {
 	if r = corehour("regress", "--warehouse", root, "--format", "markdown"); !strings.Contains(r.stdout, "| ---") {
 		t.Errorf("%+v", r)
 	}
-	// Asked the other way round, the change is for the better.
+	// With base and head swapped, the change is an improvement.
 	if r = corehour("regress", "--warehouse", root, "--base", "1.10.0", "--head", "1.9.0"); r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
 	if r = corehour("regress", "--warehouse", root, "--threshold", "500"); r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
-	// The other rule makes no e-value.
+	// The threshold rule has no e-values.
 	r = corehour("regress", "--warehouse", root, "--method", "threshold")
 	golden(t, "regress_threshold.txt", r.stdout)
 }
@@ -223,7 +224,7 @@ func TestSQL(t *testing.T) {
 	}
 }
 
-// A plan is a picture of many lines.
+// TestSQLShowsPlans: the text output of EXPLAIN keeps the line breaks of the plan and escapes control characters.
 func TestSQLShowsPlans(t *testing.T) {
 	root := twoReleases(t, 0.5)
 	const text = "EXPLAIN SELECT * FROM method_calls WHERE method = '\x1b[2J' ORDER BY start_ns"
@@ -241,7 +242,7 @@ func TestSQLShowsPlans(t *testing.T) {
 	}
 }
 
-// No statement reaches beyond the views.
+// TestSQLOnlyReads: no statement reads or writes anything but the views.
 func TestSQLOnlyReads(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -300,14 +301,14 @@ func TestCheck(t *testing.T) {
 		items = append(items, p.Item())
 	}
 	root := filepath.Join(t.TempDir(), "warehouse")
-	fixture.Append(t, root, fixture.Start.Add(3*time.Minute+5*time.Second), items) // five seconds after the last row
+	fixture.Append(t, root, fixture.Start.Add(3*time.Minute+5*time.Second), items) // committed five seconds after the last row
 	r := corehour("check", "--warehouse", root)
 	if r.code != exitNothing || r.stderr != "" {
 		t.Fatalf("%+v", r)
 	}
 	golden(t, "check.txt", r.stdout)
 
-	// How fresh rows are follows from the rows, whatever times the files of a copy have.
+	// Freshness is computed from the rows, so it does not depend on the file times of a copy.
 	moved := t.TempDir()
 	if err := os.CopyFS(moved, os.DirFS(root)); err != nil {
 		t.Fatal(err)
@@ -345,7 +346,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Names that nobody vouches for go through every command and every format.
+// TestHostileNames: no command prints a control character, in any format, whatever the names contain.
 func TestHostileNames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -406,7 +407,7 @@ func TestUsage(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		code int
-		want []string // in what is printed
+		want []string // substrings of stdout and stderr
 	}{
 		{nil, exitFailed, []string{"usage: corehour"}},
 		{[]string{"--help"}, exitNothing, []string{"usage: corehour", "regress"}},

@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/test/deploygen/rows"
 )
 
-// TestDrawnDeploymentsAreRead writes deployments of known truth and holds what the
-// commands read of them against it: calls, costs, versions. It judges no verdict.
+// TestDrawnDeploymentsAreRead writes deployments whose truth is known and compares the calls, costs and versions
+// that the commands print with it. It checks no verdicts.
 func TestDrawnDeploymentsAreRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -69,12 +69,12 @@ func TestDrawnDeploymentsAreRead(t *testing.T) {
 			if line.Calls != calls[m] {
 				t.Errorf("%s %s: %g calls, want %g", line.Service, line.Method, line.Calls, calls[m])
 			}
-			// The standard error is of a few clusters, and estimated itself.
+			// The standard error comes from a few clusters and is itself an estimate.
 			if tolerance := 5*line.SelfSE + 0.05*own[m]; math.Abs(line.SelfCoreHours-own[m]) > tolerance {
 				t.Errorf("%s %s: own cost %g core hours, want %g +- %g", line.Service, line.Method, line.SelfCoreHours, own[m], tolerance)
 			}
 			if slices.Contains(d.Methods[m].Callers, m) {
-				inclusive[m] /= 2 // calls by the method itself are in those that made them
+				inclusive[m] /= 2 // the cost of a recursive call is part of its caller's cost
 			}
 			if ratio := line.InclusiveCoreHours / inclusive[m]; ratio < 0.9 || ratio > 1.1 {
 				t.Errorf("%s %s: inclusive cost %g of what it is", line.Service, line.Method, ratio)
@@ -135,8 +135,7 @@ func TestDrawnDeploymentsAreRead(t *testing.T) {
 	}
 }
 
-// totals returns the core hours that the methods of a deployment cost, expected under
-// its conditions, and their calls.
+// totals returns the expected core hours and the number of calls of each method of a deployment.
 func totals(d *deploygen.Deployment) (own, inclusive, calls []float64) {
 	n := len(d.Methods)
 	own, inclusive, calls = make([]float64, n), make([]float64, n), make([]float64, n)

@@ -15,8 +15,7 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// inParquet is what another program finds in a file: the columns with their types, and
-// the rows.
+// inParquet returns the columns with their types, and the rows, that DuckDB reads from a Parquet file.
 func inParquet(t *testing.T, path string) (columns, rows []string) {
 	t.Helper()
 	db, err := sql.Open("duckdb", "")
@@ -46,7 +45,7 @@ func inParquet(t *testing.T, path string) (columns, rows []string) {
 	return columns, collect("SELECT CAST(f AS VARCHAR) FROM '" + path + "' f")
 }
 
-// exported are the types and the rows of a file that the command writes.
+// exported runs sql with --output and returns the column types and the rows of the written file.
 func exported(t *testing.T, warehouse, text string) (columns, rows []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "answer.parquet")
@@ -57,7 +56,7 @@ func exported(t *testing.T, warehouse, text string) (columns, rows []string) {
 	return inParquet(t, path)
 }
 
-// The same answer as a file, from either backend.
+// TestSQLWritesParquet: --output writes the same rows from files and from BigQuery.
 func TestSQLWritesParquet(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
@@ -100,7 +99,8 @@ func TestSQLWritesParquet(t *testing.T) {
 	}
 }
 
-// The columns of a warehouse are exported as docs/reference/schema.md has them.
+// TestSQLExportsTheTypesOfTheEngine: columns are exported with the types of the engine, which
+// docs/reference/schema.md lists.
 func TestSQLExportsTheTypesOfTheEngine(t *testing.T) {
 	root := twoReleases(t, 0.5)
 	columns, _ := exported(t, root, "SELECT * FROM method_calls LIMIT 3")
@@ -117,7 +117,8 @@ func TestSQLExportsTheTypesOfTheEngine(t *testing.T) {
 	}
 }
 
-// Rows are held in memory by groups, and the file has the mode that any new file has.
+// TestSQLWritesRowGroups: rows are written in row groups, which bounds memory. The file has the mode of any new
+// file.
 func TestSQLWritesRowGroups(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "answer.parquet"), filepath.Join(dir, "other.parquet")
@@ -163,7 +164,7 @@ func TestSQLWritesRowGroups(t *testing.T) {
 	}
 }
 
-// Decimals of BigQuery are figures with all their digits.
+// TestSQLOfDecimalsInBigQuery: decimals from BigQuery keep all their digits.
 func TestSQLOfDecimalsInBigQuery(t *testing.T) {
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	for format, want := range map[string]string{"csv": "a\n-1234567890123456789.25\n", "json": "[\n  {\n    \"a\": -1234567890123456789.25\n  }\n]\n"} {

@@ -13,7 +13,8 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// Readers skip empty lines, and a NULL alone is none.
+// TestCSVOfOneColumnHasAllRows: CSV readers skip empty lines, so a row with a single NULL is not written as an
+// empty line.
 func TestCSVOfOneColumnHasAllRows(t *testing.T) {
 	r := corehour("sql", "--warehouse", twoReleases(t, 1), "--format", "csv", "SELECT a FROM (VALUES ('x'), (NULL), ('y')) v(a)")
 	rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
@@ -22,13 +23,13 @@ func TestCSVOfOneColumnHasAllRows(t *testing.T) {
 	}
 }
 
-// Both views hold the rows that start within the window, weighed as all rows of their dates
-// are, in files, on merged files of several collectors and in BigQuery.
+// TestSQLCutsTheWindowAfterWeighting: both views contain the rows that start within the window, from files and
+// from BigQuery. Their weights are computed from all rows of their days.
 func TestSQLCutsTheWindowAfterWeighting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
-	clock(t, fixture.Start.Add(70*time.Minute)) // rows are of 70 minutes from 10:00 on
+	clock(t, fixture.Start.Add(70*time.Minute)) // the end of the rows, which start at 09:00
 	root := twoReleases(t, 0.3)
 	_, remoteRoot := remote.Serve(t, root)
 	statement := func(view, where string) string {
@@ -65,7 +66,7 @@ func TestSQLCutsTheWindowAfterWeighting(t *testing.T) {
 			}
 		}
 	}
-	// The view is found by other means than its name, too, and files are exported alike.
+	// The window also applies if the statement does not contain the name of the view, and to exported files.
 	hidden := "SELECT COUNT(*) AS n FROM query_table('method_' || 'cost')"
 	if got, want := ask(root, hidden, "--since", "1h"), ask(root, "SELECT COUNT(*) AS n FROM method_cost", "--since", "1h"); got != want {
 		t.Errorf("%q, want %q", got, want)

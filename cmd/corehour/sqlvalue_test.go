@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// civil are values without a zone, each with what the engine itself says of it.
+// civil lists SQL expressions whose text does not depend on the reader's time zone.
 var civil = []string{
 	"DATE '2026-03-10'", "DATE '1969-12-31'", "TIME '00:30:00'", "TIME '23:59:59.25'", "TIMETZ '10:00:00.5+05:30'", "TIMETZ '10:00:00-07'",
 	"INTERVAL '1 day'", "INTERVAL '0 seconds'", "INTERVAL '-14 months 3 days -1.5 seconds'", "INTERVAL '400 hours 90 seconds'", "INTERVAL '2 years 1 month -2 days'",
@@ -19,7 +19,7 @@ var civil = []string{
 	"MAP{1: MAP{'a': true}}", "MAP{}", "CAST(NULL AS MAP(INTEGER, DATE))", "union_value(day := DATE '2026-03-10')",
 }
 
-// A date is the same day, whatever the zone of the reader.
+// TestSQLShowsCivilValuesAsTheEngineDoes: such values are printed as the engine casts them to text, for any --tz.
 func TestSQLShowsCivilValuesAsTheEngineDoes(t *testing.T) {
 	root := twoReleases(t, 1)
 	selected := make([]string, len(civil))
@@ -41,7 +41,7 @@ func TestSQLShowsCivilValuesAsTheEngineDoes(t *testing.T) {
 	}
 }
 
-// Lists, structs and maps are JSON, and so are the values in them.
+// TestSQLOfNestedCivilValues: lists, structs and maps are printed as JSON, including the dates in them.
 func TestSQLOfNestedCivilValues(t *testing.T) {
 	root := twoReleases(t, 1)
 	const text = "SELECT [DATE '2026-03-10', NULL] AS list, {'day': DATE '2026-03-10', 'at': TIME '10:00:00', 'n': 1} AS record, " +

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// A file says other thresholds for some methods.
+// TestThresholdsOfMethods: a file sets the thresholds of some methods. Invalid entries are left out with a message.
 func TestThresholdsOfMethods(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -41,7 +41,7 @@ func TestThresholdsOfMethods(t *testing.T) {
 	}
 }
 
-// byThresholdOf asks the command by the threshold rule, and maps methods to their lines.
+// byThresholdOf runs regress with --method threshold and returns its output, with the lines by method.
 func byThresholdOf(t *testing.T, root string, args ...string) (result, findings.Findings, map[string]evidence.Verdict) {
 	t.Helper()
 	r := corehour(append([]string{"regress", "--warehouse", root, "--method", "threshold", "--format", "json"}, args...)...)
@@ -59,8 +59,8 @@ func byThresholdOf(t *testing.T, root string, args ...string) (result, findings.
 	return r, f, lines
 }
 
-// A new version whose processes are three times as expensive in their first five minutes is
-// as cheap as the old one after them.
+// TestThresholdLeavesWarmUpOut: processes of the new version are three times as expensive in their first five
+// minutes and as cheap as the old version afterwards, so --warm-up 5m leaves no regression.
 func TestThresholdLeavesWarmUpOut(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -89,7 +89,7 @@ func TestThresholdLeavesWarmUpOut(t *testing.T) {
 		if r.code != exitNothing || len(warm) != 4 {
 			t.Errorf("starts known %v: exit %d, alerts %+v", known, r.code, f.Alerts)
 		}
-		// 2 processes, 20 requests a minute, 5 minutes.
+		// 2 processes x 20 requests per minute x 5 minutes.
 		if b, w := all["Serve"], warm["Serve"]; b.BaseRecords-w.BaseRecords != 200 || b.HeadRecords-w.HeadRecords != 200 {
 			t.Errorf("starts known %v: %d and %d records, with warm-up %d and %d", known, w.BaseRecords, w.HeadRecords, b.BaseRecords, b.HeadRecords)
 		}
@@ -99,7 +99,8 @@ func TestThresholdLeavesWarmUpOut(t *testing.T) {
 	}
 }
 
-// Dollars a day are of the time that is compared: a warm-up of a quarter of it changes little.
+// TestThresholdWarmUpKeepsDollars: dollars per day refer to the compared time, so a warm-up of a quarter of that
+// time changes them little.
 func TestThresholdWarmUpKeepsDollars(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -113,9 +114,9 @@ func TestThresholdWarmUpKeepsDollars(t *testing.T) {
 	}
 }
 
-// Rows that are rolled up and begin before the end of the warm-up are left out whole.
+// TestThresholdWarmUpOfRolledUpRows: rolled-up rows that begin before the end of the warm-up are excluded whole.
 func TestThresholdWarmUpOfRolledUpRows(t *testing.T) {
-	for level, left := range map[string]int64{"minute": 79, "hour": 70} { // minutes
+	for level, left := range map[string]int64{"minute": 79, "hour": 70} { // remaining minutes
 		clock(t, fixture.Start.Add(80*time.Hour))
 		before := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 100, Requests: 5}
 		after := before
@@ -126,7 +127,7 @@ func TestThresholdWarmUpOfRolledUpRows(t *testing.T) {
 		if r := corehour("compact", "--warehouse", root, "--"+level+"-after", "1d"); r.code != exitNothing {
 			t.Fatalf("%+v", r)
 		}
-		// The second version starts at half past nine and runs until ten past eleven.
+		// Version 2 runs from 09:30 to 11:10.
 		_, _, lines := byThresholdOf(t, root, "--warm-up", "20m30s")
 		if got := lines["Serve"].HeadRecords; got != 10*left {
 			t.Errorf("by %s: %d records are left, want %d", level, got, 10*left)
@@ -142,9 +143,9 @@ func TestThresholdRefusesFlagsOfTime(t *testing.T) {
 	}
 }
 
-// A method whose CPU time one version or both did not measure is judged by wall time, the
-// others by CPU time. Of a method whose callee's CPU time only one version measured the own
-// time is no longer the same, so that it would seem to grow: it is judged by wall time, too.
+// TestThresholdChoosesTheMetricOfEachMethod: a method is compared by CPU time if both versions measured it, else by
+// wall time. If only one version measured the CPU time of a callee, the caller's own CPU time would seem to grow,
+// so the caller is compared by wall time, too.
 func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -171,12 +172,12 @@ func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
 					if both || r.Resource.Version == "2" {
 						r.CPUMeasured, r.CPUNS, r.CPUP, r.CPUState = 0, 0, 0, methodspan.CPUUnavailable
 					}
-					if r.Resource.Version == "2" { // it waits
+					if r.Resource.Version == "2" { // waiting time: CPU time stays the same
 						r.WallNS *= 3
 					}
 				}
 			}
-			// Callers wait for it.
+			// The caller waits as well.
 			for _, item := range items {
 				for i := range item.Rows {
 					if r := &item.Rows[i]; r.Kind == methodspan.KindCall && r.Method == "Serve" {

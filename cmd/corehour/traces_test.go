@@ -20,8 +20,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// TestJoinWithTraces runs what docs/guides/traces.md shows: the command, then the query on
-// its file and on traces as the collector's file exporter writes them.
+// TestJoinWithTraces runs the example of docs/guides/traces.md: the export command, then the query that joins its
+// file with traces as the collector's file exporter writes them.
 func TestJoinWithTraces(t *testing.T) {
 	clock(t, evening)
 	page, err := os.ReadFile("../../docs/guides/traces.md")
@@ -49,7 +49,7 @@ func TestJoinWithTraces(t *testing.T) {
 			continue
 		}
 		r.TraceID, r.SpanID, r.ParentSpanID = [16]byte{1, byte(calls)}, [8]byte{2, byte(calls)}, [8]byte{3, byte(calls)}
-		if calls < 30 { // of the others no trace was kept
+		if calls < 30 { // the traces of the other calls were not kept
 			span := spans.AppendEmpty()
 			span.SetTraceID(r.TraceID)
 			span.SetSpanID(r.ParentSpanID)
@@ -58,7 +58,7 @@ func TestJoinWithTraces(t *testing.T) {
 			span.Attributes().PutStr("http.route", map[bool]string{true: slow, false: fast}[r.CPUNS > 5e6])
 			span.SetParentSpanID(pcommon.SpanID{4, byte(calls)})
 			span.SetStartTimestamp(pcommon.NewTimestampFromTime(fixture.Start.Add(time.Duration(calls) * time.Second)))
-			// What it asks of a service of ours, twice, is in the trace as well.
+			// The request calls another instrumented service twice. The server spans of these calls are in the same trace.
 			for again := range 2 {
 				next := spans.AppendEmpty()
 				next.SetTraceID(r.TraceID)
