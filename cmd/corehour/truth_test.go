@@ -27,17 +27,17 @@ type treeMethod struct {
 	name   string
 	caller int           // index, -1 = calls from outside
 	own    time.Duration // mean own cost of a call in the base version
-	factor float64       // of the head version, 0 = 1
-	cpu    bool          // of a wall-only service: CPU is timed all the same
+	factor float64       // cost factor of the head version, 0 = 1
+	cpu    bool          // CPU is timed although the service is wall-only
 }
 
-// callTree is a service whose processes run two versions, written by its own
-// arithmetic. Costs of calls are lognormal with sd 0.7 of log.
+// callTree is a service whose processes run two versions. Its rows are computed here, independently of package
+// deploygen. Costs of calls are lognormal, with a standard deviation of 0.7 of their logarithm.
 type callTree struct {
 	steps      []treeMethod
 	base, head int // processes
 	hosts      float64
-	requests   int // a minute and process, all measured
+	requests   int // per minute and process, all measured
 	wallOnly   bool
 	tie        bool
 }
@@ -45,16 +45,16 @@ type callTree struct {
 const (
 	treeMinutes = 30
 	oneCallSD   = 0.7
-	oneMethodSD = 0.015 // of log cost per process and method
+	oneMethodSD = 0.015 // standard deviation of the log cost per process and method
 )
 
-// trueChange are changes in percent: of the version, and what the processes that were drawn
-// show of it.
+// trueChange contains changes in percent: own and inclusive are the changes between the versions, measuredOwn and
+// measuredInclusive the changes between the processes that were drawn.
 type trueChange struct{ own, inclusive, measuredOwn, measuredInclusive float64 }
 
 func inPercent(ratio float64) float64 { return 100 * (ratio - 1) }
 
-// write stores the service and returns the truth by method.
+// write stores the service in a new warehouse and returns its root and the true change of each method.
 func (s *callTree) write(t *testing.T, seed uint64) (root string, truths map[string]trueChange) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 20))
@@ -107,7 +107,7 @@ func (s *callTree) write(t *testing.T, seed uint64) (root string, truths map[str
 	return fixture.Write(t, commits...), truths
 }
 
-// run returns what a process sends. Callers come before their callees.
+// run returns the items that a process sends. In s.steps, callers come before their callees.
 func (s *callTree) run(p *fixture.Process, rng *rand.Rand, level []float64) (items []methodspan.Item) {
 	n := len(s.steps)
 	costs := make([]float64, n)
@@ -154,7 +154,7 @@ func (s *callTree) run(p *fixture.Process, rng *rand.Rand, level []float64) (ite
 	return items
 }
 
-// answer is what the command says of a warehouse with one service.
+// answer is the result of regress for a warehouse with one service.
 type answer struct {
 	code  int
 	found findings.Findings
@@ -162,7 +162,7 @@ type answer struct {
 	lines map[string]*evidence.Verdict
 }
 
-// asked runs the command at the end of the records.
+// asked runs regress. The test sets the clock to the end of the records first.
 func asked(t *testing.T, root string) answer {
 	t.Helper()
 	r := corehour("regress", "--warehouse", root, "--format", "json")
@@ -182,7 +182,7 @@ func asked(t *testing.T, root string) answer {
 	return a
 }
 
-// print logs the truth next to the answer.
+// print logs the answer next to the true changes.
 func (a *answer) print(t *testing.T, truths map[string]trueChange) {
 	t.Helper()
 	part := func(p *evidence.Part) string {
@@ -210,7 +210,7 @@ func (a *answer) print(t *testing.T, truths map[string]trueChange) {
 	t.Logf("exit %d, %d alerts", a.code, len(a.found.Alerts))
 }
 
-// raised returns the methods of alerts.
+// raised returns the kind and the method of each alert.
 func (a *answer) raised() (names []string) {
 	for i := range a.found.Alerts {
 		x := &a.found.Alerts[i]
@@ -221,13 +221,12 @@ func (a *answer) raised() (names []string) {
 
 func covers(interval [2]float64, x float64) bool { return interval[0] <= x && x <= interval[1] }
 
-// wrongSide reports whether an interval lies wholly on the other side of 0 than a change.
+// wrongSide reports whether the whole interval has the opposite sign of change.
 func wrongSide(interval [2]float64, change float64) bool {
 	return change > 0 && interval[1] < 0 || change < 0 && interval[0] > 0
 }
 
-// chainOf is n methods of 200 us of their own each, the first of which are callers of
-// the next.
+// chainOf returns a chain of n methods, each of which calls the next. The own cost of each is 200 us.
 func chainOf(n int) []treeMethod {
 	steps := make([]treeMethod, n)
 	for i := range steps {
@@ -238,8 +237,7 @@ func chainOf(n int) []treeMethod {
 
 func atEnd(t *testing.T) { clock(t, fixture.Start.Add(treeMinutes*time.Minute)) }
 
-// TestChainNamesItsLeaf: a leaf that costs more is the one alert, and its callers are
-// more expensive by it.
+// TestChainNamesItsLeaf: a leaf that regressed is the only alert, and its callers are explained by their callees.
 func TestChainNamesItsLeaf(t *testing.T) {
 	skipLong(t)
 	atEnd(t)
@@ -273,7 +271,7 @@ func TestChainNamesItsLeaf(t *testing.T) {
 					if full == leaf && !covers(*l.Interval, x.own) {
 						t.Errorf("seed %d: %s: truth %+.1f%%, said %v", seed, full, x.own, *l.Interval)
 					}
-					// The inclusive change is measured: the drawn hosts are in it.
+					// The truth of the inclusive interval is measuredInclusive: the drawn hosts affect the measured change.
 					methods++
 					if covers(*l.Interval, x.own) {
 						own++
@@ -295,7 +293,7 @@ func TestChainNamesItsLeaf(t *testing.T) {
 	}
 }
 
-// shopOfFlask are spans as stock instrumentation makes them.
+// shopOfFlask returns the spans of a web service as stock instrumentation creates them.
 func shopOfFlask() []treeMethod {
 	const ms = time.Millisecond
 	return []treeMethod{
@@ -309,8 +307,7 @@ func shopOfFlask() []treeMethod {
 	}
 }
 
-// TestStockInstrumentation: spans of another SDK have wall time alone, of which nothing
-// is taken off.
+// TestStockInstrumentation: spans of another SDK have wall time only, and no common change is subtracted from it.
 func TestStockInstrumentation(t *testing.T) {
 	unracedWhenShort(t)
 	atEnd(t)
@@ -346,8 +343,8 @@ func TestStockInstrumentation(t *testing.T) {
 	}
 }
 
-// TestFewProcesses: with two processes of each version a method that is twice as
-// expensive is not passed over, and no other takes its place.
+// TestFewProcesses: with two processes per version, a method that became twice as expensive is regressed or
+// undecided, and no other method is reported in its place.
 func TestFewProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -378,8 +375,8 @@ func TestFewProcesses(t *testing.T) {
 	}
 }
 
-// TestMetricOfEachMethod: a method that has CPU time keeps nobody else from being judged
-// by wall time.
+// TestMetricOfEachMethod: a method with CPU time does not prevent the other methods from being compared by wall
+// time.
 func TestMetricOfEachMethod(t *testing.T) {
 	atEnd(t)
 	s := callTree{steps: shopOfFlask(), base: 3, head: 3, hosts: 0.03, requests: 40, wallOnly: true}
@@ -403,13 +400,13 @@ func TestMetricOfEachMethod(t *testing.T) {
 	if names := a.raised(); a.code != exitFound || !slices.Contains(names, "regression "+methodspan.ParseFunction("SELECT carts").Full()) || len(names) != 1 {
 		t.Errorf("exit %d, raised %q", a.code, names)
 	}
-	if said := strings.Join(a.Warnings, "\n"); strings.Contains(said, "not counted") { // without CPU time is not without counts
+	if said := strings.Join(a.Warnings, "\n"); strings.Contains(said, "not counted") { // missing CPU time does not mean missing counts
 		t.Error(said)
 	}
 }
 
-// TestEverythingTenTimes: what all methods share is never taken off where it is more
-// than hosts can do, and never passed over.
+// TestEverythingTenTimes: a change of all methods that is larger than hosts can cause is never subtracted as a
+// common change and never ignored.
 func TestEverythingTenTimes(t *testing.T) {
 	skipLong(t)
 	atEnd(t)
@@ -433,7 +430,7 @@ func TestEverythingTenTimes(t *testing.T) {
 				t.Errorf("%d methods", len(a.lines))
 			}
 			from := "these processes and the defaults"
-			if processes[0] == 6 { // enough to say it by themselves
+			if processes[0] == 6 { // enough processes to estimate the spreads without defaults
 				from = "these processes"
 			}
 			if s := a.Spreads; s == nil || s.From != from || !(s.Processes > 0) {
@@ -457,7 +454,7 @@ func TestEverythingTenTimes(t *testing.T) {
 				if r.code == exitFailed || strings.Contains(r.stdout, "pays what it paid") || !strings.Contains(r.stdout, "nothing taken off") {
 					t.Errorf("%+v", r)
 				}
-				// It calls nothing.
+				// Step4 is a leaf.
 				if name == "Step4" && (strings.Contains(r.stdout, "by its callees") || strings.Contains(r.stdout, "because of what it calls")) {
 					t.Errorf("a leaf is said to be more expensive by its callees: %s", r.stdout)
 				}
@@ -466,7 +463,7 @@ func TestEverythingTenTimes(t *testing.T) {
 	}
 }
 
-// TestVersionsOfOneInstant: versions that start together are compared by their order.
+// TestVersionsOfOneInstant: versions that start together are put in order by their version numbers.
 func TestVersionsOfOneInstant(t *testing.T) {
 	unracedWhenShort(t)
 	atEnd(t)
@@ -489,7 +486,7 @@ func TestVersionsOfOneInstant(t *testing.T) {
 	}
 }
 
-// drawn writes a scene and asks at its end. Truths are by method, in percent.
+// drawn writes a scene to a new warehouse and runs regress. truths are the changes by method, in percent.
 func drawn(t *testing.T, s deploygen.Scene, seed uint64) (a answer, d *deploygen.Deployment, truths map[string]trueChange) {
 	t.Helper()
 	d = deploygen.Draw(s, seed)
@@ -509,8 +506,8 @@ func drawn(t *testing.T, s deploygen.Scene, seed uint64) (a answer, d *deploygen
 
 func atEndOfScenes(t *testing.T) { clock(t, deploygen.Begin.Add(deploygen.DefaultDuration)) }
 
-// TestRareExpensiveCalls: calls of which one in a hundred costs 100 times as much are
-// found, and what is printed is the change of the mean.
+// TestRareExpensiveCalls: a regression is found if one call in a hundred costs 100 times as much. The printed
+// change is the change of the mean.
 func TestRareExpensiveCalls(t *testing.T) {
 	skipLong(t)
 	atEndOfScenes(t)
@@ -560,7 +557,8 @@ func TestRareExpensiveCalls(t *testing.T) {
 	}
 }
 
-// TestLoadIsNamed: processes of one version get 2.5 times the requests of the other's.
+// TestLoadIsNamed: if the processes of one version get 2.5 times the requests of the other version's, a warning
+// contains that factor and no alert is raised.
 func TestLoadIsNamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -590,7 +588,7 @@ func TestLoadIsNamed(t *testing.T) {
 	}
 }
 
-// TestSampleOfScenes judges scenes of both families, drawn among those that are small.
+// TestSampleOfScenes compares alerts and intervals with the truth, for a sample of small scenes of both families.
 func TestSampleOfScenes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")

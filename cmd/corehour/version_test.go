@@ -23,7 +23,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The linker ignores variables that do not exist.
+// TestMakefileSetsVariablesThatExist: the linker silently ignores -X for variables that do not exist.
 func TestMakefileSetsVariablesThatExist(t *testing.T) {
 	out, err := exec.Command("make", "-n", "-C", "../..", "build", "VERSION=v9.8.7", "COMMIT=abc").Output()
 	if err != nil {

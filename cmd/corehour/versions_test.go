@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// sideBySide stores two versions whose first rows come in one minute. Their processes
-// started so long before; a negative time is unknown.
+// sideBySide stores two versions whose first rows fall into the same minute. ages is the time since the start of
+// their processes; a negative age leaves the start unknown.
 func sideBySide(t *testing.T, versions [2]string, ages [2]time.Duration) string {
 	t.Helper()
 	var all [][]methodspan.Item

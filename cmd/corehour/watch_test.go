@@ -17,8 +17,8 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// A watching regress starts before there is a warehouse, finds the regression
-// when there is, says and writes it once, and ends well when told to.
+// TestWatch: regress --every starts before the warehouse exists and finds the regression once it does. It prints
+// the alert and writes it to the file once, and exits cleanly when cancelled.
 func TestWatch(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	defer func() {
@@ -79,15 +79,15 @@ func TestWatch(t *testing.T) {
 	if err != nil || string(data) != line {
 		t.Errorf("%v: the file holds %s, printed was %s", err, data, line)
 	}
-	// One who starts again does not repeat what the file holds, yet finds it.
+	// After a restart, regress finds the alert again but does not add it to the file twice.
 	r := corehour("regress", "--warehouse", root, "--alerts", alerts)
 	if again, _ := os.ReadFile(alerts); r.code != exitFound || !bytes.Equal(again, data) {
 		t.Errorf("%+v: the file holds %s", r, again)
 	}
 }
 
-// goroutinesEnd waits until there are none but those of before. One that was told to end
-// may have to wait for a processor longer than goleak does.
+// goroutinesEnd waits until only the goroutines of before are left. A goroutine that is about to end can wait for
+// a processor longer than goleak does.
 func goroutinesEnd(before goleak.Option) (err error) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if err = goleak.Find(before); err == nil {

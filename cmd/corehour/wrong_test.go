@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// poor are warehouses that no verdict can be made of.
+// poor returns warehouses whose data allows no verdict, by name.
 func poor(t *testing.T) (names []string, roots map[string]string) {
 	roots = map[string]string{}
 	add := func(name string, items ...[]methodspan.Item) {
@@ -57,11 +57,11 @@ func poor(t *testing.T) (names []string, roots map[string]string) {
 	return names, roots
 }
 
-// sentences are what is printed next to tables: their lines have two blanks in a row.
+// sentences returns the lines of text outside tables. Lines of tables contain two spaces in a row.
 func sentences(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		heading := strings.HasPrefix(line, "     ") // its first lines may have a single word
+		heading := strings.HasPrefix(line, "     ") // the first lines of a table heading can have a single word
 		if strings.TrimSpace(line) != "" && !heading && !strings.Contains(strings.TrimSpace(line), "  ") {
 			out.WriteString(line)
 		}
@@ -69,7 +69,7 @@ func sentences(text string) string {
 	return out.String()
 }
 
-// What can't be told is said, with what is missing, and never as a number.
+// TestWrongUse: where data is missing, the commands name it and print no figure instead.
 func TestWrongUse(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)

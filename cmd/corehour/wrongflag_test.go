@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is wrong with a flag is said by its name, the value found and what is wanted.
+// TestWrongFlags: the error for a wrong flag contains its name, the value found and the values accepted.
 func TestWrongFlags(t *testing.T) {
 	for _, c := range []struct {
 		args []string
