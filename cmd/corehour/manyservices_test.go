@@ -54,8 +54,8 @@ func TestManyServices(t *testing.T) {
 	}
 }
 
-// TestManyServicesOfEveryCommand: the text output of every command is bounded for any number of services. Problems
-// stay visible, the omitted services are summed up, and JSON contains all of them.
+// TestManyServicesOfEveryCommand: the text output of every command is bounded for any number of services.
+// Problems stay visible, the omitted services are summed up, and JSON contains all of them.
 func TestManyServicesOfEveryCommand(t *testing.T) {
 	skipLong(t)
 	clock(t, evening.Add(24*time.Hour))

@@ -145,9 +145,9 @@ func TestPoisonedRows(t *testing.T) {
 	}
 }
 
-// TestImpossibleNumbersAreDropped: compact --drop-impossible removes impossible numbers for good. Afterwards every
-// command returns the same results for every service, from rows and from rollups, and queries no longer need to
-// check for such numbers.
+// TestImpossibleNumbersAreDropped: compact --drop-impossible removes impossible numbers for good. Afterwards
+// every command returns the same results for every service, from rows and from rollups, and queries no longer
+// need to check for such numbers.
 func TestImpossibleNumbersAreDropped(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))

@@ -16,7 +16,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// TestThresholdsOfMethods: a file sets the thresholds of some methods. Invalid entries are left out with a message.
+// TestThresholdsOfMethods: a file sets the thresholds of some methods. Invalid entries are left out with a
+// message.
 func TestThresholdsOfMethods(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -143,9 +144,9 @@ func TestThresholdRefusesFlagsOfTime(t *testing.T) {
 	}
 }
 
-// TestThresholdChoosesTheMetricOfEachMethod: a method is compared by CPU time if both versions measured it, else by
-// wall time. If only one version measured the CPU time of a callee, the caller's own CPU time would seem to grow,
-// so the caller is compared by wall time, too.
+// TestThresholdChoosesTheMetricOfEachMethod: a method is compared by CPU time if both versions measured it, else
+// by wall time. If only one version measured the CPU time of a callee, the caller's own CPU time would seem to
+// grow, so the caller is compared by wall time, too.
 func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)

@@ -58,7 +58,7 @@ func TestJoinWithTraces(t *testing.T) {
 			span.Attributes().PutStr("http.route", map[bool]string{true: slow, false: fast}[r.CPUNS > 5e6])
 			span.SetParentSpanID(pcommon.SpanID{4, byte(calls)})
 			span.SetStartTimestamp(pcommon.NewTimestampFromTime(fixture.Start.Add(time.Duration(calls) * time.Second)))
-			// The request calls another instrumented service twice. The server spans of these calls are in the same trace.
+			// The request calls another instrumented service twice, whose server spans are in the same trace.
 			for again := range 2 {
 				next := spans.AppendEmpty()
 				next.SetTraceID(r.TraceID)

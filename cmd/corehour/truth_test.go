@@ -226,7 +226,7 @@ func wrongSide(interval [2]float64, change float64) bool {
 	return change > 0 && interval[1] < 0 || change < 0 && interval[0] > 0
 }
 
-// chainOf returns a chain of n methods, each of which calls the next. The own cost of each is 200 us.
+// chainOf returns a chain of n methods. Each has an own cost of 200 us and calls the next.
 func chainOf(n int) []treeMethod {
 	steps := make([]treeMethod, n)
 	for i := range steps {
