@@ -1,5 +1,4 @@
-// Package parquet is the files of a warehouse: it writes rows into them, reads, merges and
-// verifies them.
+// Package parquet writes, reads, merges and verifies the Parquet files of a warehouse.
 //
 //	Encoder           rows in any order become a file, sorted
 //	Encoder.Stream    rows in order become a file as large as it gets; Stream.Merge copies columns
@@ -7,8 +6,8 @@
 //	Run, ReadContent  rows of several files in order; all of one file
 //	VerifiedFiles     which files were compared with their checksums
 //
-// Its invariant: rows come out as they went in, and of a damaged file an error, in little
-// memory.
+// Invariant: rows are read back exactly as they were written, and a damaged file gives an error.
+// Both hold with bounded memory.
 //
-// It does not know which files count (internal/warehouse/table does).
+// The package does not know which files belong to the warehouse; internal/warehouse/table does.
 package parquet

@@ -27,14 +27,14 @@ const (
 	metaGroup  = "corehour.write"
 )
 
-// WriteGroup says which files one Write made together and which items they
-// settle. It is what a start needs to adopt a file that no manifest names yet.
+// WriteGroup lists the files that one Write made together and the items that they store. The footer of
+// a raw file contains it, so that a start can recover a file that no manifest lists yet.
 type WriteGroup struct {
-	Files []string          `json:"files"` // below the root, with forward slashes
+	Files []string          `json:"files"` // relative to the root, with forward slashes
 	Items map[string]string `json:"items"`
 }
 
-// parseGroup reads what a file's footer says it was written with.
+// parseGroup parses the WriteGroup in the footer of a file and checks its file names.
 func parseGroup(text string) (group WriteGroup, err error) {
 	if err := json.Unmarshal([]byte(text), &group); err != nil {
 		return group, err
@@ -51,28 +51,28 @@ func parseGroup(text string) (group WriteGroup, err error) {
 }
 
 const (
-	// rowGroupRows is how many rows a row group has at most: DuckDB's own size,
-	// so that its threads get one each.
+	// rowGroupRows is the maximum number of rows of a row group. It is DuckDB's own size, so that each
+	// of its threads gets a row group.
 	rowGroupRows = 122_880
 	// rowGroupWeight bounds the bytes of names of a column in one row group, because a
 	// page holds less than 2 GiB.
 	rowGroupWeight = 256 << 20
-	// rowGroupBins bounds the bins of histograms in one row group, which may be
-	// hundreds a row: who reads a row group has all of them in memory.
+	// rowGroupBins bounds the histogram bins in one row group. A row can have hundreds of bins, and a
+	// reader of a row group has all of them in memory.
 	rowGroupBins = 1 << 20
-	// binWeight is what a bin counts as in addition to the bytes of names.
+	// binWeight is the weight of a bin, which is added to the bytes of names.
 	binWeight = rowGroupWeight / rowGroupBins
-	// rowGroupCounts is how many counts at least are a row group of their own.
+	// rowGroupCounts is the minimum number of counts rows that get a row group of their own.
 	rowGroupCounts = 4096
-	// bufferBytes is how much is encoded before it is written.
+	// bufferBytes is the size at which encoded bytes are written to the file.
 	bufferBytes = 1 << 20
 
 	magic = "PAR1"
 )
 
-// Encoder turns rows into files. It goes column by column and looks at a row
-// once, which makes it several times as fast as the library's own writer; pages,
-// encodings and compression are the library's. It keeps its buffers.
+// Encoder encodes rows as Parquet files. It works column by column and reads each row once, which makes
+// it several times as fast as the library's own writer. Pages, encodings and compression are the
+// library's. It reuses its buffers.
 type Encoder struct {
 	table   *table
 	columns []leaf
@@ -80,12 +80,12 @@ type Encoder struct {
 	out     []byte
 	sorting []format.SortingColumn
 
-	groupRows   int // rows of a row group at most
-	groupWeight int // and bytes of names and weight of bins
-	groupCounts int // of a row group of counts at least
+	groupRows   int // maximum rows of a row group
+	groupWeight int // maximum weight of a row group: bytes of names, and bins
+	groupCounts int // minimum rows of a row group of counts
 }
 
-// NewEncoder makes one.
+// NewEncoder returns an Encoder with the limits of the warehouse's own files.
 func NewEncoder() *Encoder {
 	e := &Encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight, groupCounts: rowGroupCounts}
 	e.columns = e.table.leaves
@@ -101,8 +101,8 @@ func NewEncoder() *Encoder {
 	return e
 }
 
-// Encode sorts the rows, which are all of one date, and writes them as one file. A file that
-// names its write says itself what its checksum is.
+// Encode sorts the rows, which must all belong to one date, and writes them to w as one file. If group
+// is not nil, the footer contains it and the checksum of the file.
 func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup) (Summary, error) {
 	defer e.reset()
 	e.table.set(rows)
@@ -113,7 +113,7 @@ func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup)
 		if err != nil {
 			return Summary{}, fmt.Errorf("encode the footer: %w", err)
 		}
-		// The checksum comes last, because text of others is in what comes before it.
+		// The checksum comes last, so that names and ids before it cannot be taken for it.
 		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)},
 			format.KeyValue{Key: metaSeal, Value: unsealed})
 		f.sealed = true
@@ -135,7 +135,7 @@ func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup)
 	}, err
 }
 
-// split parts rows into row groups. Other programs want few and large ones.
+// split splits sorted rows into row groups. Files for other programs get few, large row groups.
 func (e *Encoder) split(order []int32, rows []*methodspan.Row) [][]int32 {
 	if e.table.end.required {
 		return [][]int32{order}
@@ -143,14 +143,14 @@ func (e *Encoder) split(order []int32, rows []*methodspan.Row) [][]int32 {
 	return splitCounts(order, e.groupCounts, func(i int) bool { return rows[order[i]].Kind == methodspan.KindCounts })
 }
 
-// fileEncoder is a file under way.
+// fileEncoder encodes one file.
 type fileEncoder struct {
 	*Encoder
 	w      io.Writer
 	meta   format.FileMetaData
-	offset int64  // of what is written already
-	sealed bool   // whether the footer says the file's checksum
-	sum    uint32 // of what is written already, then
+	offset int64  // bytes written so far
+	sealed bool   // the footer contains the file's checksum
+	sum    uint32 // checksum of the bytes written so far, if sealed
 }
 
 func (e *Encoder) begin(w io.Writer) *fileEncoder {
@@ -168,7 +168,7 @@ func (e *Encoder) begin(w io.Writer) *fileEncoder {
 	return f
 }
 
-// group writes rows of the table as a row group.
+// group writes the given rows of the table as a row group.
 func (f *fileEncoder) group(order *rowOrder) error {
 	g := f.newGroup(len(order.rows))
 	for i := range f.columns {
@@ -184,8 +184,8 @@ func (f *fileEncoder) newGroup(rows int) *format.RowGroup {
 	return &format.RowGroup{NumRows: int64(rows), SortingColumns: f.sorting, Columns: make([]format.ColumnChunk, len(f.columns))}
 }
 
-// column writes one column of a row group. The columns of a row group need not lie side
-// by side, but come in their order.
+// column writes column i of row group g. The columns of a row group need not be adjacent in the file,
+// but must be written in their order.
 func (f *fileEncoder) column(i int, order *rowOrder, g *format.RowGroup) error {
 	offset := f.offset + int64(len(f.out))
 	if i == 0 {
@@ -216,22 +216,22 @@ func (f *fileEncoder) column(i int, order *rowOrder, g *format.RowGroup) error {
 	return nil
 }
 
-// summed adds what is in the buffer to the checksum.
+// summed adds the bytes of the buffer to the checksum.
 func (f *fileEncoder) summed() {
 	if f.sealed {
 		f.sum = crc32.Update(f.sum, castagnoli, f.out)
 	}
 }
 
-// note adds a row group to what the footer will say.
+// note adds a row group to the footer.
 func (f *fileEncoder) note(g *format.RowGroup) {
 	g.Ordinal = int16(len(f.meta.RowGroups))
 	f.meta.RowGroups = append(f.meta.RowGroups, *g)
 	f.meta.NumRows += g.NumRows
 }
 
-// largestGroups is how many bytes the largest row group has before compression, together with
-// the largest of counts, which is read next to it.
+// largestGroups returns the uncompressed size in bytes of the largest row group of counts plus that of
+// the largest other row group, because a reader has one of each in memory.
 func largestGroups(groups []format.RowGroup) int64 {
 	var others, counts int64
 	for i := range groups {
@@ -265,7 +265,7 @@ func (f *fileEncoder) finish() error {
 	return err
 }
 
-// rowGroupSize is how many rows go into a row group.
+// rowGroupSize returns the number of rows of each row group of a file with the given number of rows.
 func (e *Encoder) rowGroupSize(rows int) int {
 	weight := 0
 	for _, c := range e.columns {
@@ -283,7 +283,7 @@ func (e *Encoder) rowGroupSize(rows int) int {
 	return max(1, min(e.groupRows, rows/(1+weight/e.groupWeight)))
 }
 
-// reset lets go of the rows.
+// reset releases the rows and forgets the codecs chosen for the columns.
 func (e *Encoder) reset() {
 	e.clear()
 	for i := range e.columns {
@@ -291,7 +291,7 @@ func (e *Encoder) reset() {
 	}
 }
 
-// clear makes the table empty.
+// clear removes all rows from the table.
 func (e *Encoder) clear() {
 	e.table.resources.reset()
 	for i := range e.columns {

@@ -7,16 +7,15 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// ExchangeEncoder makes files for other programs to read: the columns are those of
-// the warehouse's own files, by name, type and repetition, but for the end of rows, which
-// every row has; encodings and pages are those that every reader of Parquet has. It keeps
-// its buffers.
+// ExchangeEncoder encodes files for other programs. The columns have the names, types and repetition of
+// the warehouse's own files, except that end_ns is required. The encodings and pages are those that
+// every Parquet reader supports. It reuses its buffers.
 type ExchangeEncoder struct {
 	encoder *Encoder
 	out     bytes.Buffer
 }
 
-// NewExchangeEncoder makes one.
+// NewExchangeEncoder returns an ExchangeEncoder.
 func NewExchangeEncoder() *ExchangeEncoder {
 	e := &ExchangeEncoder{encoder: NewEncoder()}
 	e.encoder.chunk.plain = true
@@ -24,7 +23,7 @@ func NewExchangeEncoder() *ExchangeEncoder {
 	return e
 }
 
-// Encode makes one file for each UTC date on which rows started, and hands it on.
+// Encode encodes one file for each UTC date on which rows started and passes it to emit.
 // The bytes are valid until emit returns.
 func (e *ExchangeEncoder) Encode(rows []*methodspan.Row, emit func(date string, rows []*methodspan.Row, file []byte) error) error {
 	for _, d := range warehouse.PartitionByDate(rows) {

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// mostGroupRows is more than any row group has had.
+	// mostGroupRows is an upper bound; no row group ever had as many rows.
 	mostGroupRows = 1 << 20
-	// mostExpansion is what zstd makes of a byte at most: a block of 128 KiB takes four.
+	// mostExpansion is the maximum expansion of zstd: a block of 128 KiB takes at least 4 bytes.
 	mostExpansion = 1 << 15
-	// freeExpansion is what a page may have beyond that for its headers.
+	// freeExpansion is the additional size allowed for the headers of pages.
 	freeExpansion = 64 << 10
-	// mostChunk is a dictionary and a page of values, of half of it each, and their headers.
+	// mostChunk allows a dictionary page and a data page of 1 GiB each, and their headers.
 	mostChunk = 2<<30 + freeExpansion
 )
 
-// readBuffer is the size of the buffers that a file is read through: no larger than the file
-// needs, of which collectors write many small ones, and one of a few, since the library pools
-// buffers by size.
+// readBuffer returns the size of the buffers for reading a file of the given size. It is no larger than
+// the file needs, because collectors write many small files. It is one of a few fixed sizes, because
+// the library pools buffers by size.
 func readBuffer(size int64) int {
 	const least, most = 4 << 10, 256 << 10
 	n := least
@@ -37,9 +37,9 @@ func readBuffer(size int64) int {
 	return n
 }
 
-// openFile opens a file for reading blocks. It refuses what no file of this program
-// is like, because the library believes what it reads and would take all memory for a
-// file of which one bit has changed.
+// openFile opens a file for reading blocks and checks its footer. The library trusts the sizes in a
+// footer, and would exhaust memory for a file in which one bit has changed. openFile therefore refuses
+// sizes and types that no file of this program has.
 func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,10 +88,10 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	return file, nil
 }
 
-// footerEnd is how much follows a footer: its length and the magic.
+// footerEnd is the number of bytes after a footer: its length and the magic.
 const footerEnd = 8
 
-// readFooter reads the footer of a file and what follows it.
+// readFooter returns the footer of a file and the footerEnd bytes after it.
 func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	var end [footerEnd]byte
 	if size < int64(len(magic)+footerEnd) {
@@ -111,7 +111,7 @@ func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	return footer, nil
 }
 
-// checkChunk looks at what a footer says of one column of a row group.
+// checkChunk checks the metadata of one column of a row group with the given rows, in a file of size bytes.
 func checkChunk(m *format.ColumnMetaData, rows, size int64) error {
 	if m.Codec != format.Uncompressed && m.Codec != format.Zstd {
 		return fmt.Errorf("its codec is %s, which no file of a warehouse has: want %s or %s", m.Codec, format.Zstd, format.Uncompressed)
@@ -123,14 +123,14 @@ func checkChunk(m *format.ColumnMetaData, rows, size int64) error {
 	if m.TotalUncompressedSize < 0 || m.TotalUncompressedSize > min(mostChunk, mostExpansion*m.TotalCompressedSize+freeExpansion) {
 		return fmt.Errorf("%d bytes cannot be %d unpacked", m.TotalCompressedSize, m.TotalUncompressedSize)
 	}
-	// An element of a list takes a byte at least, in addition to a row that has none.
+	// Each list element takes at least a byte. A row without elements also counts as a value.
 	if m.NumValues < 0 || m.NumValues > rows+m.TotalUncompressedSize {
 		return fmt.Errorf("%d rows in %d bytes cannot have %d values", rows, m.TotalUncompressedSize, m.NumValues)
 	}
 	return nil
 }
 
-// chunkBegin is where the first page of a column of a row group is.
+// chunkBegin returns the offset of the first page of a column chunk.
 func chunkBegin(m *format.ColumnMetaData) int64 {
 	if m.DictionaryPageOffset != 0 {
 		return m.DictionaryPageOffset

@@ -7,24 +7,24 @@ import (
 	"hash/crc32"
 )
 
-// A raw file says itself what its checksum is, since a start has nothing else to
-// compare it with if the file was finished and its manifest was not. The checksum is
-// that of all the file's bytes, with unsealed in its own place.
+// The footer of a raw file contains the file's checksum. If a collector crashes between finishing the
+// file and its manifest, the next start has nothing else to verify the file with. The checksum covers
+// all bytes of the file, with the text unsealed in place of the checksum itself.
 const (
 	metaSeal = "corehour.checksum"
 	unsealed = "crc32c:00000000"
 )
 
-// footerSumOffset is where a footer has its checksum; -1 if it has none. Names of methods, and
-// ids in the write group, may spell the same, but they stand before it. It fails if there
-// is something else in its place.
+// footerSumOffset returns the offset of the checksum in a footer, or -1 if it has none. Method names,
+// and ids in the write group, can contain the same text, but they come before the checksum. It returns
+// an error if the bytes around the expected place are not those of a checksum.
 func footerSumOffset(footer []byte) (int, error) {
 	at := bytes.LastIndex(footer, []byte(metaSeal))
 	if at < 0 || at < bytes.LastIndex(footer, []byte(metaGroup)) {
-		return -1, nil // it is a name, if anything
+		return -1, nil // a match before the write group is part of a name
 	}
 	at += len(metaSeal)
-	// The field of the value and its length, the value, the end of both and the next field.
+	// Before the value: its field and length. After it: the end of the key-value pair and the next field.
 	const text = 0x18
 	before, behind := []byte{text, byte(len(unsealed))}, []byte{0, text}
 	place := at + len(before)
@@ -34,8 +34,8 @@ func footerSumOffset(footer []byte) (int, error) {
 	return place, nil
 }
 
-// writeFooterSum writes the checksum into the end of a file, whose last bytes are the footer and
-// what follows it. sum is that of what comes before.
+// writeFooterSum writes the checksum of a file into end, which is the footer and the bytes after it. sum
+// is the checksum of all bytes before end.
 func writeFooterSum(sum uint32, end []byte) error {
 	at, err := footerSumOffset(end)
 	if err != nil || at < 0 {
@@ -45,7 +45,7 @@ func writeFooterSum(sum uint32, end []byte) error {
 	return nil
 }
 
-// CheckFooterSum compares a raw file with the checksum in its footer. It fails if there is none.
+// CheckFooterSum verifies a raw file against the checksum in its footer. It fails if there is none.
 func CheckFooterSum(file []byte) error {
 	end, err := readFooter(bytes.NewReader(file), int64(len(file)))
 	if err != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// leaf is a leaf of the schema, and how it is copied where files are merged.
+// leaf is a leaf column of the schema, with the rules for copying it in a merge.
 type leaf struct {
 	path []string
 	column
-	codec   format.CompressionCodec // of the file that is being written
+	codec   format.CompressionCodec // in the file that is being written
 	decided bool
-	fill    func() // of a column of resources: takes what they have, once all rows are known
+	fill    func() // set for columns of resources: adds the resources' values, once all rows are known
 	unit
 }
 
-// A unit is leaves next to each other that are copied together, because they follow from the
-// same values: with the first of them stands how.
+// A unit is a group of adjacent leaves that are copied together, because they derive from the same
+// values. The first leaf of a unit describes it.
 type unit struct {
-	leaves int      // 0: it belongs to one before
-	paths  []string // of what is read for it
+	leaves int      // 0: it belongs to the unit of an earlier leaf
+	paths  []string // columns to read for it
 	copy   func(*copier)
-	starts bool // it has the starts of the rows
+	starts bool // it contains the start times of the rows
 }
 
-// addColumn adds a column of rows by the type of the field that holds it.
+// addColumn adds the leaves of column c, chosen by the type of the field that holds it.
 func (t *table) addColumn(c *columns.Column) {
 	part := c.Part()
 	i := len(t.leaves)
 	switch goType := c.GoType(); {
 	case goType == nil:
 		t.addLeaf(c.Name, &t.day, func(*copier) {})
-		t.leaves[i].paths = nil // the day is that of the file
+		t.leaves[i].paths = nil // the day is known from the file
 	case part == columns.OfResource:
 		t.addOfResource(c)
 	case goType == reflect.TypeFor[string]():
@@ -85,12 +85,12 @@ func (t *table) addColumn(c *columns.Column) {
 	}
 }
 
-// addLeaf adds the leaf of a column that is copied from the one of its path.
+// addLeaf adds the leaf at path. In a merge it is copied from the column of the same path.
 func (t *table) addLeaf(path string, c column, copy func(*copier)) {
 	t.leaves = append(t.leaves, leaf{path: strings.Split(path, "."), column: c, unit: unit{leaves: 1, paths: []string{path}, copy: copy}})
 }
 
-// addTexts adds a column of texts; "" is unknown where it is optional.
+// addTexts adds a string column. In an optional column "" means unknown.
 func (t *table) addTexts(c *columns.Column) {
 	to := &stringColumn{dictColumn[string]{kind: stringKind, required: c.Required}}
 	switch c.Name {
@@ -109,8 +109,8 @@ func (t *table) addTexts(c *columns.Column) {
 	t.common = append(t.common, commonColumn{kind: commonText, required: c.Required, text: field, texts: to})
 }
 
-// addOfResource adds a column that follows from the resources, which fills it once all rows are
-// known.
+// addOfResource adds a column whose values derive from the resources; its fill function adds them once
+// all rows are known.
 func (t *table) addOfResource(c *columns.Column) {
 	var to column
 	var fill func()
@@ -149,7 +149,7 @@ func (t *table) addOfResource(c *columns.Column) {
 	}}
 }
 
-// addTimes adds a column of whole numbers that differ from row to row.
+// addTimes adds a column of integers that differ from row to row.
 func (t *table) addTimes(c *columns.Column) {
 	to, field, known, i := &timeColumn{}, columns.FieldOf[int64](c.Name), c.Known(), len(t.leaves)
 	addRow := func(r *methodspan.Row) {
@@ -168,7 +168,7 @@ func (t *table) addTimes(c *columns.Column) {
 	t.rareKnown = append(t.rareKnown, known)
 }
 
-// addSparse adds a column that few rows have, of values of so many bytes.
+// addSparse adds a column that few rows have a value of. Each value has size bytes.
 func addSparse[T comparable](t *table, c *columns.Column, size int, addValue func(*sparseColumn, T)) {
 	to, field, part, known, i := &sparseColumn{size: size, bits: size == 1}, columns.FieldOf[T](c.Name), c.Part(), c.Known(), len(t.leaves)
 	if known == nil {
@@ -191,7 +191,7 @@ func addSparse[T comparable](t *table, c *columns.Column, size int, addValue fun
 	}
 }
 
-// addIDs adds a column of ids.
+// addIDs adds a column of ids of size bytes.
 func (t *table) addIDs(c *columns.Column, size int) {
 	to, i := &idColumn{size: size}, len(t.leaves)
 	t.addLeaf(c.Name, to, func(copy *copier) { copy.ids(to, i) })
@@ -204,8 +204,8 @@ func (t *table) addIDs(c *columns.Column, size int) {
 	t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { to.appendID(field.At(unsafe.Pointer(r))[:]) }})
 }
 
-// addLists adds the two leaves of a list that few rows have. of returns the elements of a row,
-// addElement adds one of them.
+// addLists adds the two leaves of a list that few rows have. of returns the elements of a row, and
+// addElement adds one element to both leaves.
 func addLists[E any](t *table, c *columns.Column, first, second *listColumn, of func(*methodspan.Row) []E, addElement func(E)) {
 	t.addLeaf(elementPath(c, 0), first, nil)
 	t.addLeaf(elementPath(c, 1), second, nil)
@@ -246,7 +246,7 @@ func (t *table) addStats(c *columns.Column) {
 	t.leaves[i+1].copy = func(copy *copier) { copyLists(copy, values, i+1, values.addDouble) }
 }
 
-// elementPath is the path of a field of a list's elements.
+// elementPath returns the path of a field of the list elements of column c.
 func elementPath(c *columns.Column, field int) string {
 	return c.Name + ".list.element." + c.Fields[field].Name
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// keyColumns are those that rows are sorted by, and the kind, which row groups are split by.
+// keyColumns are the sort columns, and the kind, by which row groups are split.
 var keyColumns = []string{"service", "version", "class", "method", "start_ns", "kind"}
 
-// merger puts the rows of files into one stream, window by window. It finds their
-// order by the columns that they are sorted by, and then copies the window column by
-// column, so that of all the others only one is in memory at a time.
+// merger merges the rows of files into one stream, window by window. It first determines the order of
+// the rows from the sort columns, and then copies the window column by column. So only one of the other
+// columns is in memory at a time.
 type merger struct {
 	ctx     context.Context
 	to      *Stream
-	keys    *Run // of keyColumns
+	keys    *Run // reads keyColumns
 	blocks  blocks
 	spare   buffers
 	weighed *block
 
-	// The window.
+	// State of the current window.
 	picks  []pick
-	counts []bool // which of them are, of those that are in no row group yet
-	ends   []int  // of its row groups, among the picks
-	size   int64  // of its parts, before compression
+	counts []bool // whether each pick that is in no row group yet is a counts row
+	ends   []int  // end of each row group in picks
+	size   int64  // uncompressed bytes of the parts
 	parts  []part
 	at     map[*source]mergeSource
 }
@@ -37,7 +37,7 @@ type merger struct {
 // A pick is a row of one of several parts.
 type pick struct{ part, row int32 }
 
-// A part is a row group that a window has rows of.
+// A part is a row group from which a window has rows.
 type part struct {
 	meta   *File
 	schema *pq.Schema
@@ -45,14 +45,13 @@ type part struct {
 	block  *block
 }
 
-// mergeSource is the part that a source hands out rows of.
+// mergeSource is the row group and part that a source currently reads.
 type mergeSource struct {
 	group int
 	part  int32
 }
 
-// Merge adds the rows of files; the columns named in without come out as
-// unknown.
+// Merge adds the rows of files. The columns named in without are left out; their values become unknown.
 func (s *Stream) Merge(ctx context.Context, files []File, without []string) error {
 	m := &merger{ctx: ctx, to: s, at: map[*source]mergeSource{}}
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
@@ -74,9 +73,9 @@ func (s *Stream) Merge(ctx context.Context, files []File, without []string) erro
 	return nil
 }
 
-// pick finds the rows of the next window. It fills row groups for as many rows as
-// there are in memory while a column is read, so that a part is read twice at most;
-// fewer where parts follow that are larger than those it begins with.
+// pick selects the rows of the next window. A window has at least as many rows as the current row groups
+// of all sources, rounded up to whole row groups, so that a part is read at most twice. It ends earlier
+// if its parts are more than twice as large as those row groups.
 func (m *merger) pick() error {
 	m.picks, m.counts, m.ends, m.parts = m.picks[:0], m.counts[:0], m.ends[:0], m.parts[:0]
 	clear(m.at)
@@ -116,7 +115,7 @@ func (m *merger) pick() error {
 	return nil
 }
 
-// end makes row groups of the picks from one on.
+// end makes row groups of picks[begin:].
 func (m *merger) end(begin int) {
 	for _, part := range splitCounts(m.picks[begin:], m.to.file.groupCounts, func(i int) bool { return m.counts[i] }) {
 		begin += copy(m.picks[begin:], part)
@@ -125,7 +124,7 @@ func (m *merger) end(begin int) {
 	m.counts = m.counts[:0]
 }
 
-// partOf is the part that a source hands out rows of.
+// partOf returns the index of the part that source s currently reads, and adds the part if it is new.
 func (m *merger) partOf(s *source) int32 {
 	at, ok := m.at[s]
 	if !ok || at.group != s.group {
@@ -139,7 +138,7 @@ func (m *merger) partOf(s *source) int32 {
 	return at.part
 }
 
-// copy copies the window into row groups of the stream.
+// copy writes the row groups of the window to the stream.
 func (m *merger) copy() error {
 	if err := m.readResources(); err != nil {
 		return err
@@ -169,7 +168,7 @@ func (m *merger) picksOf(group int) []pick {
 	return m.picks[begin:m.ends[group]]
 }
 
-// copyUnit copies columns from first on into all row groups of the window.
+// copyUnit writes the columns of unit u, starting with column first, to all row groups of the window.
 func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 	if m.ctx.Err() != nil {
 		return m.ctx.Err()
@@ -204,7 +203,7 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 	return nil
 }
 
-// read reads columns of a part.
+// read reads the columns at paths of a part.
 func (m *merger) read(p *part, paths []string) error {
 	columns := p.block.named(paths)
 	for _, c := range columns {
@@ -216,14 +215,14 @@ func (m *merger) read(p *part, paths []string) error {
 	return nil
 }
 
-// letGo forgets columns of a part.
+// letGo releases the columns at paths of a part.
 func (m *merger) letGo(p *part, paths []string) {
 	for _, c := range p.block.named(paths) {
 		c.giveBack(&m.spare)
 	}
 }
 
-// renumber forgets the numbers that names had in the columns they were copied to.
+// renumber forgets the numbers of the names in the destination columns, for the next row group.
 func (m *merger) renumber(paths []string) {
 	for _, p := range m.parts {
 		for _, c := range p.block.named(paths) {
@@ -234,7 +233,7 @@ func (m *merger) renumber(paths []string) {
 	}
 }
 
-// readResources reads what the rows' resources are.
+// readResources reads the resources of the rows of all parts.
 func (m *merger) readResources() error {
 	for i := range m.parts {
 		if err := m.read(&m.parts[i], resourcePaths); err != nil {
@@ -246,7 +245,7 @@ func (m *merger) readResources() error {
 	return nil
 }
 
-// blocks are made once and used again for each window.
+// blocks is a pool of blocks that each window reuses.
 type blocks struct {
 	want   func(column string) bool
 	intern func(string) string

@@ -15,18 +15,18 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// unpacker unpacks no more than there is room for.
+// unpacker decompresses into the capacity of the given buffer and fails if the data is larger.
 var unpacker = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
-	if err != nil { // of options that can't be
+	if err != nil { // only invalid options give an error
 		panic(err)
 	}
 	return d
 })
 
-// checkPages goes through the pages of a file that no checksum vouches for, and fails
-// where they do not hold as many values as they should: a run of values says itself how
-// many it has, and the library makes room for them all.
+// checkPages checks the pages of a file that was not verified against a checksum. It fails if a page does
+// not contain the expected number of values: each run of values contains its own length, and the
+// library allocates memory for all of them.
 func checkPages(r io.ReaderAt, file *pq.File) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -57,11 +57,11 @@ func checkPages(r io.ReaderAt, file *pq.File) (err error) {
 	return nil
 }
 
-// pageChecker looks at the pages of one column of a row group.
+// pageChecker checks the pages of one column of a row group.
 type pageChecker struct {
 	meta   *format.ColumnMetaData
 	rows   int64
-	levels [2]int // the highest of repetition and of definition
+	levels [2]int // maximum repetition level and definition level
 
 	values   int64
 	unpacked int64
@@ -108,7 +108,7 @@ func (c *pageChecker) check(chunk []byte) error {
 	return nil
 }
 
-// unpack gives a page's bytes, which must be as many as it says.
+// unpack returns the decompressed bytes of a page, which must be size bytes.
 func (c *pageChecker) unpack(page []byte, size int) ([]byte, error) {
 	if c.meta.Codec == format.Zstd && (size > 0 || len(page) > 0) {
 		if size > mostExpansion*len(page)+freeExpansion {
@@ -136,7 +136,7 @@ func (c *pageChecker) dictionary(h *format.PageHeader, page []byte) error {
 	return checkEncoding(h.DictionaryPageHeader.V.Encoding, nil, 0)
 }
 
-// first is a page of version 1: its levels are before its values, each with its length.
+// first checks a page of version 1: the levels come before the values, each with its length.
 func (c *pageChecker) first(h *format.PageHeader, page []byte) error {
 	n, err := c.count(h.DataPageHeader.V.NumValues, h.DataPageHeader.Valid)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *pageChecker) first(h *format.PageHeader, page []byte) error {
 	return checkEncoding(h.DataPageHeader.V.Encoding, page, n)
 }
 
-// second is a page of version 2: its levels are not packed.
+// second checks a page of version 2: the levels are not compressed.
 func (c *pageChecker) second(h *format.PageHeader, page []byte) error {
 	v := &h.DataPageHeaderV2.V
 	n, err := c.count(v.NumValues, h.DataPageHeaderV2.Valid)
@@ -189,7 +189,7 @@ func (c *pageChecker) second(h *format.PageHeader, page []byte) error {
 	return checkEncoding(v.Encoding, page, n)
 }
 
-// count adds to the values of the column.
+// count adds the values of a page to those of the column and returns their number.
 func (c *pageChecker) count(values int32, valid bool) (int64, error) {
 	c.values += int64(values)
 	if !valid || values < 0 || c.values > c.meta.NumValues {
@@ -198,7 +198,7 @@ func (c *pageChecker) count(values int32, valid bool) (int64, error) {
 	return int64(values), nil
 }
 
-// checkEncoding looks at how many values a page of n at most has.
+// checkEncoding checks that a page contains at most n values.
 func checkEncoding(e format.Encoding, page []byte, n int64) error {
 	switch e {
 	case format.Plain:
@@ -211,7 +211,7 @@ func checkEncoding(e format.Encoding, page []byte, n int64) error {
 			return errRuns
 		}
 		return checkRuns(page[1:], int(page[0]), n)
-	case format.RLE: // of booleans
+	case format.RLE: // booleans
 		if len(page) < 4 {
 			return errRuns
 		}
@@ -222,7 +222,7 @@ func checkEncoding(e format.Encoding, page []byte, n int64) error {
 	return fmt.Errorf("its encoding %s is none that a warehouse's files have", e)
 }
 
-// checkRuns adds up runs of values of some bits: n, and what fills up the last eight.
+// checkRuns checks that data contains runs of at most n values of width bits, plus padding to a multiple of 8.
 func checkRuns(data []byte, width int, n int64) error {
 	n += 7
 	for len(data) > 0 {
@@ -247,8 +247,8 @@ func checkRuns(data []byte, width int, n int64) error {
 	return nil
 }
 
-// checkDelta looks at the head of numbers that are stored as differences: the size of
-// a block, its parts, and how many numbers there are.
+// checkDelta checks the header of delta-encoded numbers: the block size, the number of its parts, and the
+// number of values, which must be at most n.
 func checkDelta(page []byte, n int64) error {
 	var head [3]uint64
 	for i := range head {

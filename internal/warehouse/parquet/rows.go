@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// ReadRows reads all rows of one file, in the order they are stored.
+// ReadRows reads all rows of one file, in stored order.
 func ReadRows(path string) ([]methodspan.Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func ReadRows(path string) ([]methodspan.Row, error) {
 	return content.Rows, nil
 }
 
-// Content is what a file holds.
+// Content is the contents of a file.
 type Content struct {
 	Group      WriteGroup
 	Rows       []methodspan.Row
@@ -50,7 +50,7 @@ func readContent(r io.ReaderAt, size int64) (*Content, error) {
 		GroupBytes: largestGroups(file.Metadata().RowGroups),
 	}
 	if text, ok := file.Lookup(metaSchema); ok {
-		c.Schema, _ = strconv.Atoi(text) // no number is no version
+		c.Schema, _ = strconv.Atoi(text) // without a number the version is 0
 	}
 	if text, ok := file.Lookup(metaGroup); ok {
 		if c.Group, err = parseGroup(text); err != nil {
@@ -70,12 +70,12 @@ func readContent(r io.ReaderAt, size int64) (*Content, error) {
 	return c, nil
 }
 
-// ReadContent reads a file that is in memory.
+// ReadContent reads a file from memory.
 func ReadContent(data []byte) (*Content, error) {
 	return readContent(bytes.NewReader(data), int64(len(data)))
 }
 
-// Content reads the file, which must be as its commit said.
+// Content reads the file, which must match its committed size and checksum.
 func (f *File) Content(ctx context.Context) (*Content, error) {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {

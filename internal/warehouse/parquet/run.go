@@ -16,36 +16,36 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Run reads the rows of several files of one date in the order in which every
-// file is sorted: by service, class, method, version and start. In memory it has
-// one row group of each file, and one of its counts.
+// Run reads the rows of several files of one date in the sort order of the files: service, class,
+// method, version and start. It has in memory one row group of each file, and one of its row groups of
+// counts.
 type Run struct {
 	ctx     context.Context
 	sources sourceHeap
 	files   []*os.File
-	current *source // whose row was returned last
+	current *source // the source of the row returned last
 	rows    int
 }
 
-// RunOptions say what a Run reads.
+// RunOptions select and change the rows that a Run reads.
 type RunOptions struct {
-	// Columns are the columns to read, all if there are none; the others come
-	// out as unknown.
+	// Columns are the columns to read; empty means all. The values of all other columns
+	// become unknown.
 	Columns []string
-	// Without are columns to leave out, of those.
+	// Without are columns to leave out of these.
 	Without []string
-	// Edit, if not nil, may change the service of a row and leave rows out by
-	// returning false. It is called for the rows of each of Parts parts of a
-	// file, and each part's rows must stay in order.
+	// Edit, if not nil, can change the service of a row, and leaves the row out by returning false.
+	// Each file is read once for each of Parts parts, and Edit is called with every row of each part.
+	// The rows of a part must stay in order.
 	Edit  func(part int, r *methodspan.Row) bool
 	Parts int
-	// weigh, if not nil, weighs each row of the row group that a source is to hand out
-	// next; none if they weigh little.
+	// weigh, if not nil, returns the weights of the rows of the row group that a source reads next,
+	// or nil if they are light.
 	weigh func(*source) ([]int32, error)
 }
 
-// OpenRun begins to read. Every file is compared with its checksum first, so that
-// damage is found before anything is made of it.
+// OpenRun opens the files. It first verifies every file against its checksum, so that damage is found
+// before any row is used.
 func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
 	want := func(c string) bool {
 		return (len(o.Columns) == 0 || slices.Contains(o.Columns, c)) && !slices.Contains(o.Without, c)
@@ -64,7 +64,7 @@ func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
 	return r, nil
 }
 
-// interner makes equal names one.
+// interner returns a function that returns one shared copy of equal names.
 func interner() func(string) string {
 	names := map[string]string{}
 	return func(s string) string {
@@ -104,8 +104,8 @@ func (r *Run) open(s source, newBlock func() *block) error {
 	return nil
 }
 
-// Next hands out the next row, nil after the last one. It may be changed, and is
-// valid until the next call.
+// Next returns the next row, or nil after the last one. The caller can change the row, which is valid
+// until the next call.
 func (r *Run) Next() (*methodspan.Row, error) {
 	if r.rows++; r.rows%8192 == 0 && r.ctx.Err() != nil {
 		return nil, r.ctx.Err()
@@ -127,7 +127,7 @@ func (r *Run) Next() (*methodspan.Row, error) {
 	return &s.row, nil
 }
 
-// advance moves on from the first row of the first source.
+// advance moves the first source to its next row, and removes the source at its end.
 func (r *Run) advance() error {
 	more, err := r.sources[0].next()
 	switch {
@@ -141,7 +141,7 @@ func (r *Run) advance() error {
 	return nil
 }
 
-// Close lets go of the files.
+// Close closes the files.
 func (r *Run) Close() error {
 	var err error
 	for _, f := range r.files {
@@ -151,25 +151,25 @@ func (r *Run) Close() error {
 	return err
 }
 
-// source is the rows of one chain of a file, or of one part of them.
+// source reads the rows of one chain of a file, for one part.
 type source struct {
 	meta   *File
 	file   *pq.File
 	part   int
 	edit   func(part int, r *methodspan.Row) bool
 	chain  int
-	groups []int // the row groups that come next
+	groups []int // row groups to read next
 	block  *block
-	group  int // the row group of the block
+	group  int // the row group in the block
 	at     int // the next row of the block
 	weigh  func(*source) ([]int32, error)
-	// weights are those of the rows; empty if they weigh little.
+	// weights are the weights of the rows in the block; empty if they are light.
 	weights []int32
 	key     rowKey
-	row     methodspan.Row // made at once if it may be edited, else when asked for
+	row     methodspan.Row // filled for each row if edit is set, otherwise by Run.Next
 }
 
-// rowKey is what rows are sorted by.
+// rowKey is the sort key of a row.
 type rowKey struct {
 	service, class, method, version string
 	start                           int64
@@ -180,7 +180,7 @@ func keyOf(r *methodspan.Row) rowKey {
 	return rowKey{res.Service, r.Class, r.Method, res.Version, r.StartNS}
 }
 
-// Compare orders rows as files have them: by service, class, method, version and start.
+// Compare compares rows in the sort order of files: service, class, method, version and start.
 func Compare(a, b *methodspan.Row) int {
 	x, y := keyOf(a), keyOf(b)
 	return x.compare(&y)
@@ -202,15 +202,15 @@ func (k *rowKey) compare(o *rowKey) int {
 	return cmp.Compare(k.start, o.start)
 }
 
-// sizeOf is how many bytes a row group has before compression.
+// sizeOf returns the uncompressed size of a row group in bytes.
 func (s *source) sizeOf(group int) int64 { return s.file.Metadata().RowGroups[group].TotalByteSize }
 
-// chunkOf returns the metadata of a column in the row group.
+// chunkOf returns the metadata of a column in the current row group.
 func (s *source) chunkOf(c blockColumn) *format.ColumnMetaData {
 	return &s.file.Metadata().RowGroups[s.group].Columns[c.leaf(s.file.Schema())].MetaData
 }
 
-// next moves on to the next row, false at the end.
+// next moves to the next row. It returns false at the end.
 func (s *source) next() (bool, error) {
 	for {
 		for s.at == s.block.rows {
@@ -251,7 +251,7 @@ type sourceHeap []*source
 
 func (h sourceHeap) Len() int { return len(h) }
 
-// Less keeps rows of equal keys in the order of their commits.
+// Less orders rows of equal keys by the paths of their files, and so in the order of their commits.
 func (h sourceHeap) Less(i, j int) bool {
 	if c := h[i].key.compare(&h[j].key); c != 0 {
 		return c < 0

@@ -15,10 +15,10 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// SchemaVersion is the version of the schema that is written to files and manifests.
+// SchemaVersion is the schema version written to files and manifests.
 const SchemaVersion = columns.Version
 
-// unknown stands for the resource of a row that has none.
+// unknown is the resource of rows that have none.
 var unknown methodspan.Resource
 
 // schemaTypes are the physical types of the leaves.
@@ -31,7 +31,7 @@ var schemaTypes = sync.OnceValue(func() (types []format.Type) {
 	return types
 })
 
-// schema is the schema of the table method_calls, flattened as footers have it.
+// schema returns the schema of the table method_calls, flattened as in a footer.
 var schema = sync.OnceValue(func() (s format.FileMetaData) {
 	w := pq.NewGenericWriter[any](io.Discard, pq.NewSchema("record", pq.SchemaOf(reflect.New(structOf(columns.All)).Interface())))
 	if err := w.Close(); err != nil { // nothing was written
@@ -47,8 +47,8 @@ var leafPaths = sync.OnceValue(func() [][]string {
 	return pq.SchemaOf(reflect.New(structOf(columns.All)).Interface()).Columns()
 })
 
-// structOf is the type of a row in the library's terms. A column of which a value may be
-// derived from others is optional.
+// structOf returns a struct type from which the library makes a schema of the columns. A column whose
+// value can be derived from other columns is optional.
 func structOf(list []columns.Column) reflect.Type {
 	types := map[columns.Type]reflect.Type{
 		columns.String: reflect.TypeFor[string](), columns.Int64: reflect.TypeFor[int64](), columns.Int32: reflect.TypeFor[int32](),
@@ -73,7 +73,7 @@ func structOf(list []columns.Column) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// fullSchema is that of files in which every row says its end.
+// fullSchema returns the schema of files for other programs, in which end_ns is required.
 var fullSchema = sync.OnceValue(func() format.FileMetaData {
 	s := schema()
 	s.Schema = slices.Clone(s.Schema)

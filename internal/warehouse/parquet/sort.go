@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// sorted is the order of the rows by service, class, method, version and start: what
-// queries filter and group by comes first, so that a row group's statistics can skip
-// it and equal names lie side by side. Rows are dealt out from the least important to
-// the most important of these, so that rows are never compared, and names once per
-// distinct name.
+// sorted returns the order of the rows by service, class, method, version and start. Queries filter and
+// group by the first of these, so that they can skip row groups by their statistics, and equal names
+// are adjacent. It is a radix sort: rows are dealt into piles by each key in turn, from the least to the
+// most important. So rows are never compared, and each distinct name is compared only in ranks.
 func (t *table) sorted() []int32 {
 	var services, versions []string
 	for _, r := range t.resources.values {
@@ -28,27 +27,27 @@ func (t *table) sorted() []int32 {
 	return s.order
 }
 
-// sorter deals rows out into piles; rows of one pile stay in their order.
+// sorter deals rows into piles; the rows of a pile keep their order.
 type sorter struct {
 	order, next []int32
-	begins      []int32 // of the piles
+	begins      []int32 // start of each pile in next
 }
 
-// piles makes room for as many piles, all empty.
+// piles sets the number of piles to n, all empty.
 func (s *sorter) piles(n int) {
 	s.begins = slices.Grow(s.begins[:0], n+1)[:n+1]
 	clear(s.begins)
 }
 
-// counted says where the piles begin, once the rows of each are counted in the place
-// after its own.
+// counted computes the start of each pile from the sizes of the piles; the size of pile i is in
+// begins[i+1].
 func (s *sorter) counted() {
 	for i := 1; i < len(s.begins); i++ {
 		s.begins[i] += s.begins[i-1]
 	}
 }
 
-// put lays the next row on a pile.
+// put adds a row to a pile.
 func (s *sorter) put(pile int, row int32) {
 	at := &s.begins[pile]
 	s.next[*at] = row
@@ -57,8 +56,8 @@ func (s *sorter) put(pile int, row int32) {
 
 func (s *sorter) dealt() { s.order, s.next = s.next, s.order }
 
-// startBits is how many bits of a start the rows are dealt out by at a time: few enough
-// for the piles to be counted in the processor's nearest cache.
+// startBits is the number of bits of a start time that one pass sorts by. It is small enough for the
+// counts of the piles to fit the L1 cache.
 const startBits = 11
 
 func (s *sorter) byStart(starts []int64) {
@@ -80,7 +79,7 @@ func (s *sorter) byStart(starts []int64) {
 	}
 }
 
-// byName deals the rows out by the ranks of their names; what has none comes first.
+// byName deals the rows by the ranks of their names; rows without a name come first.
 func (s *sorter) byName(rows *rowNumbers, ranks []int32) {
 	if len(rows.each) == 0 {
 		return // all have the same
@@ -102,8 +101,7 @@ func (s *sorter) byName(rows *rowNumbers, ranks []int32) {
 	s.dealt()
 }
 
-// ranks tells for each of the names where it stands among them; equal names
-// stand at the same place.
+// ranks returns the rank of each name in sorted order. Equal names have equal ranks.
 func ranks(names []string) []int32 {
 	order := make([]int32, len(names))
 	for i := range order {

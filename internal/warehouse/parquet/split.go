@@ -10,12 +10,13 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Nearly all rows count calls, and most statements want the others. So the counts of a row group
-// are one of their own, behind that of the others, and readers skip it: what a row group has at
-// least and at most of a column says so. Few counts are not worth it: a row group takes some kB.
+// Nearly all rows are counts of calls, and most queries read only the other rows. So the counts of a row
+// group become a row group of their own, after that of the other rows. Readers skip it by the minimum
+// and maximum of the column kind. A few counts do not get their own row group, because each row group
+// takes some kB.
 
-// splitCounts parts what is in order into others and counts, which stay in order. It is one part
-// if there are fewer counts than least, or no others.
+// splitCounts splits rows that are in order into other rows and counts; both stay in order. It returns
+// one part if there are fewer counts than least, or no other rows.
 func splitCounts[T any](order []T, least int, isCounts func(i int) bool) [][]T {
 	n := 0
 	for i := range order {
@@ -40,7 +41,8 @@ func splitCounts[T any](order []T, least int, isCounts func(i int) bool) [][]T {
 	return [][]T{split[:others], split[others:]}
 }
 
-// chainsOf are the row groups of a file whose rows are in order: of counts alone, and the others.
+// chainsOf returns the chains of a file: row groups of other rows, and row groups of counts alone. The
+// rows of a chain are in order. Empty chains are left out.
 func chainsOf(file *pq.File) [][]int {
 	var others, counts []int
 	for i := range file.Metadata().RowGroups {
@@ -53,7 +55,7 @@ func chainsOf(file *pq.File) [][]int {
 	return slices.DeleteFunc([][]int{others, counts}, func(chain []int) bool { return len(chain) == 0 })
 }
 
-// onlyCounts reports whether a row group says that all its rows are counts.
+// onlyCounts reports whether all rows of a row group are counts according to its statistics.
 func onlyCounts(g *format.RowGroup) bool {
 	for i := range g.Columns {
 		if m := &g.Columns[i].MetaData; len(m.PathInSchema) == 1 && m.PathInSchema[0] == "kind" {

@@ -10,30 +10,30 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Stream writes a file of rows that come in order, row group by row group, and so
-// holds one row group in memory however large the file gets.
+// Stream writes rows that arrive in order to a file, row group by row group. Memory is bounded by one
+// row group, whatever the size of the file.
 type Stream struct {
 	file *fileEncoder
 	path string
-	// The row group under way.
+	// The current row group.
 	rows     []methodspan.Row
 	pointers []*methodspan.Row
 	order    []int32
-	weight   int // of it: bytes of names, and bins
+	weight   int // of the row group: bytes of names, and bins
 	summary  Summary
 }
 
-// firstRows is what there is room for before a row group turns out to be larger.
+// firstRows is the initial capacity in rows of the current row group.
 const firstRows = 16 << 10
 
-// Stream writes a file of rows that come in order, and makes it durable. Errors of produce are
-// returned as they are.
+// Stream writes the rows that produce adds, in order, to f and syncs it. path is for error messages.
+// Errors of produce are returned unchanged.
 func (e *Encoder) Stream(f durable.File, path string, produce func(*Stream) error) (Summary, error) {
 	defer e.reset()
 	out := &summed{w: f}
 	s := &Stream{path: path}
-	// What a column's codec is must be known before all of its values are: where
-	// compressing never pays it is none, everywhere else zstd.
+	// The codec of a column must be chosen before all of its values are known. It is none where
+	// compression never pays, and zstd elsewhere.
 	for i := range e.columns {
 		c := &e.columns[i]
 		c.decided, c.codec = true, format.Zstd
@@ -67,7 +67,7 @@ func incompressible(c column) bool {
 	return false
 }
 
-// AddRow adds a row, which must not be smaller than the one before. It is copied.
+// AddRow adds a copy of a row, which must not sort before the previous row.
 func (s *Stream) AddRow(r *methodspan.Row) error {
 	if len(s.rows) == cap(s.rows) {
 		grown := min(s.file.groupRows, firstRows)
@@ -85,7 +85,7 @@ func (s *Stream) AddRow(r *methodspan.Row) error {
 	return nil
 }
 
-// flush writes the row groups that the rows make that were added.
+// flush writes the rows added so far as row groups.
 func (s *Stream) flush() error {
 	if len(s.rows) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (s *Stream) flush() error {
 	return nil
 }
 
-// count notes the starts of a row group's rows.
+// count adds the start times of a row group's rows to the summary.
 func (s *Stream) count(starts []int64) {
 	if s.summary.Rows == 0 {
 		s.summary.MinStartNS, s.summary.MaxStartNS = starts[0], starts[0]
@@ -118,7 +118,7 @@ func (s *Stream) count(starts []int64) {
 	s.summary.Rows += int64(len(starts))
 }
 
-// inOrder is the order of n rows that are sorted.
+// inOrder returns the order of n rows that are already sorted.
 func (s *Stream) inOrder(n int) *rowOrder {
 	for len(s.order) < n {
 		s.order = append(s.order, int32(len(s.order)))
