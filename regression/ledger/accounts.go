@@ -8,9 +8,8 @@ import (
 
 // Accounts is the report of `corehour check`.
 type Accounts struct {
-	// Balanced: every call emitted by a process is in exactly one stored
-	// counts row. Dead processes do not unbalance it: what they did not hand
-	// out is in no account.
+	// Balanced is true if every call emitted by a process is in exactly one stored counts row. Dead processes do
+	// not change it: calls that they had not emitted are in no account.
 	Balanced bool `json:"balanced"`
 	// CouldNotTell is set if there are rows of our SDK but no process has an account, or if no fault is known but
 	// calls are missing that another warehouse can contain.
@@ -21,37 +20,37 @@ type Accounts struct {
 	AccountsFrom  string `json:"accounts_from,omitempty"`
 	SchemaVersion int    `json:"schema_version"`
 	Generation    int64  `json:"generation"`
-	Files         int    `json:"files"` // of the dates looked at; 0 in BigQuery
-	Rows          int64  `json:"rows"`  // in them
+	Files         int    `json:"files"` // of the dates read; 0 in BigQuery
+	Rows          int64  `json:"rows"`  // in these files
 	// NewestRow is the end of the newest row, of any kind; null without rows.
 	NewestRow *time.Time `json:"newest_row"`
 	// FreshnessP99Seconds is the delay from the end of a row to the commit of its file, or the end of its load
 	// job, for 99% of the rows; null if unknown. The note contains the source of the figure or the reason.
 	FreshnessP99Seconds *float64 `json:"freshness_p99_seconds"`
 	FreshnessNote       string   `json:"freshness_note,omitempty"`
-	// Warehouses are those that were read together; what stands above is of all of them:
-	// the newest generation, and the freshness of the slowest. Empty in BigQuery.
+	// Warehouses are the warehouses that were read together. The fields above cover all of them: the newest
+	// generation, and the freshness of the slowest. Empty in BigQuery.
 	Warehouses []Warehouse `json:"warehouses"`
 	Services   []Service   `json:"services"`
 	Processes  []Process   `json:"processes"`
 	Losses     Losses      `json:"losses"`
 	// Faults are the reasons why the accounts do not balance.
 	Faults []string `json:"faults"`
-	// Reconciled are the services whose methods were estimated to cost more than the CPU
-	// time of their processes; null where that is not known, as in BigQuery.
+	// Reconciled are the services whose estimated costs of methods exceeded the CPU time of their processes; null
+	// where that is unknown, as in BigQuery.
 	Reconciled []Reconciled `json:"reconciled"`
 
-	own bool // whether there are rows of ours
+	own bool // whether there are rows of our SDK
 }
 
-// Reconciled is a service whose costs of methods were reconciled with its CPU time.
+// Reconciled is a service whose method costs were reduced to the CPU time of its processes.
 type Reconciled struct {
 	query.Service
-	MeasuredCoreHours float64 `json:"measured_core_hours"` // self costs of all methods, before
+	MeasuredCoreHours float64 `json:"measured_core_hours"` // self costs of all methods before the reduction
 	ProcessCoreHours  float64 `json:"process_core_hours"`
 }
 
-// Warehouse is one of those that were read.
+// Warehouse is one of the warehouses that were read.
 type Warehouse struct {
 	Warehouse           string   `json:"warehouse"`
 	Generation          int64    `json:"generation"`
@@ -61,7 +60,7 @@ type Warehouse struct {
 	FreshnessNote       string   `json:"freshness_note,omitempty"`
 }
 
-// Service adds up the processes of a service.
+// Service sums up the processes of a service.
 type Service struct {
 	query.Service
 	Processes      int     `json:"processes"`
@@ -71,7 +70,7 @@ type Service struct {
 	LostInTransit  int64   `json:"lost_in_transit"`
 	NotJudgedCalls int64   `json:"not_judged_calls"`
 	Rows           int64   `json:"rows"`
-	ForeignRows    int64   `json:"foreign_rows"`            // outside of the ledger
+	ForeignRows    int64   `json:"foreign_rows"`            // without accounts: not from our SDK
 	ForeignCalls   float64 `json:"foreign_calls"`           // estimates
 	AssumedCalls   float64 `json:"assumed_calls"`           // part of ForeignCalls from spans of unknown sampling
 	MayBeMerged    bool    `json:"processes_may_be_merged"` // the sending process of some rows is unknown
@@ -79,19 +78,19 @@ type Service struct {
 	// MeasuredAboveCounted are measurements beyond the calls that their processes counted.
 	MeasuredAboveCounted float64 `json:"measured_above_counted"`
 	UnpricedShare        float64 `json:"unpriced_rows_share"`
-	ConflictingBatches   int64   `json:"conflicting_batches"` // of a number that other content came with
+	ConflictingBatches   int64   `json:"conflicting_batches"` // batches whose number also arrived with other content
 	VersionlessRows      int64   `json:"versionless_rows"`
-	// NewestRow is the end of its newest row.
+	// NewestRow is the end of the service's newest row.
 	NewestRow *time.Time `json:"newest_row"`
 }
 
-// ProcessState of a process.
+// ProcessState is the state of a process.
 type ProcessState string
 
 const (
 	Ended   ProcessState = "ended"   // its last process row was final
 	Running ProcessState = "running" // its last process row is recent
-	Dead    ProcessState = "dead"    // neither: it died, size of the loss unknown
+	Dead    ProcessState = "dead"    // neither: it died, the size of its loss is unknown
 )
 
 // Process is the account of one process.
@@ -105,8 +104,8 @@ type Process struct {
 	HandedOutCalls int64        `json:"handed_out_calls"`
 	CountedCalls   int64        `json:"counted_calls"`
 	LostInTransit  int64        `json:"lost_in_transit"`
-	// NotJudgedCalls are missing, and may be in the warehouse of another collector. They are
-	// not in LostInTransit.
+	// NotJudgedCalls are missing calls that can be in the warehouse of another collector. They are not part of
+	// LostInTransit.
 	NotJudgedCalls int64           `json:"not_judged_calls"`
 	MissingBatches *MissingBatches `json:"missing_batches,omitempty"`
 	// Partial is set if the process began before the first date that was read: its account starts at its first
@@ -119,19 +118,18 @@ type Process struct {
 // Losses are all known losses, by name.
 type Losses struct {
 	LostInTransit  int64 `json:"lost_in_transit"`  // calls
-	NotJudgedCalls int64 `json:"not_judged_calls"` // missing, and maybe in another warehouse
+	NotJudgedCalls int64 `json:"not_judged_calls"` // missing, possibly in another warehouse
 	// OverCounted are calls stored beyond what their process emitted.
 	OverCounted   int64         `json:"over_counted"`
 	DeadProcess   []DeadProcess `json:"dead_process"`
 	DuplicateRows int64         `json:"duplicate_rows"`
-	// DuplicateRowsOfOthers are those of them that another collector stored.
+	// DuplicateRowsOfOthers is the number of duplicate rows that another collector stored.
 	DuplicateRowsOfOthers int64             `json:"duplicate_rows_of_other_collectors"`
-	DuplicateItems        []query.Duplicate `json:"duplicate_items"` // the worst of them
-	// SDK adds up the processes' own counters of measurements lost or added up
-	// instead of kept one by one, and of calls of unknown fate.
+	DuplicateItems        []query.Duplicate `json:"duplicate_items"` // the worst ones
+	// SDK sums up the processes' own counters of measurements that were lost or aggregated on overflow, and of
+	// calls of unknown outcome.
 	SDK map[string]float64 `json:"sdk"`
-	// Collector holds the collector's own counters of losses; null unless it was
-	// asked.
+	// Collector holds the collector's own counters of losses; null if the collector was not queried.
 	Collector map[string]float64 `json:"collector"`
 }
 

@@ -27,8 +27,7 @@ var lossWords = []string{
 	"lost", "unknown", "damaged", "dead_letters", "dropped", "refused", "failed", "duplicate", "forgotten", "skipped", "faults",
 }
 
-// Collector asks a collector's Prometheus endpoint for its counters of losses.
-// A base URL stands for its /metrics.
+// Collector reads the counters of losses from a collector's Prometheus endpoint. A base URL means its /metrics path.
 func Collector(ctx context.Context, address string) (map[string]float64, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -54,7 +53,7 @@ func Collector(ctx context.Context, address string) (map[string]float64, error) 
 	return losses(io.LimitReader(answer.Body, maxScrape))
 }
 
-// losses reads the text form.
+// losses reads counters of losses from the text exposition format.
 func losses(r io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
@@ -78,7 +77,7 @@ func losses(r io.Reader) (map[string]float64, error) {
 				v = m.GetUntyped().GetValue()
 			}
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				continue // no count, and JSON has no word for it
+				continue // no count, and JSON cannot represent it
 			}
 			key := name
 			for _, l := range m.GetLabel() {

@@ -12,19 +12,19 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// MissingBatches are requests of a process that are not stored, found as gaps in their
-// numbers between two process rows whose totals say that calls are missing in between.
+// MissingBatches are requests of a process that are not stored. They are gaps in the batch numbers between two process
+// rows whose totals show that calls are missing in between.
 type MissingBatches struct {
 	Batches int64 `json:"batches"`
-	First   int64 `json:"first"` // number of the first of them
+	First   int64 `json:"first"` // number of the first missing batch
 	Last    int64 `json:"last"`
-	Calls   int64 `json:"calls"` // emitted with them
-	// Unnumbered: rows of the process have no number of a batch, so the gaps are not known
-	// well: ids were left out, or rows were added up where a queue was full.
+	Calls   int64 `json:"calls"` // emitted in these batches
+	// Unnumbered is set if rows of the process have no batch number, so that the gaps are uncertain: ids were
+	// omitted, or rows were aggregated because a queue was full.
 	Unnumbered bool `json:"unnumbered,omitempty"`
 }
 
-// endpointsStat is the SDK's figure of the collectors that a process may send to.
+// endpointsStat is the SDK's statistic for the number of collectors that a process can send to.
 const endpointsStat = "export.endpoints"
 
 // judgeMissing divides missing calls into lost ones and calls that can be in a warehouse that was not read. The latter
@@ -94,10 +94,10 @@ func missingBatches(batches []query.Batch, prefix string, partial bool) MissingB
 		}
 	}
 	slices.SortFunc(stored, func(a, b numbered) int { return int(min(1, max(-1, a.number-b.number))) })
-	var before numbered // the last one with a process row
-	present := int64(0) // since
+	var before numbered // the last batch with a process row
+	present := int64(0) // batches since then
 	known := !partial
-	first, last := int64(0), int64(0) // of the numbers missing since
+	first, last := int64(0), int64(0) // of the numbers missing since then
 	for i, b := range stored {
 		previous := before.number
 		if i > 0 {
@@ -126,7 +126,7 @@ func missingBatches(batches []query.Batch, prefix string, partial bool) MissingB
 	return m
 }
 
-// String names the batches.
+// String returns a description of the batches.
 func (m *MissingBatches) String() string {
 	switch m.Batches {
 	case 0:
@@ -139,7 +139,7 @@ func (m *MissingBatches) String() string {
 	return fmt.Sprintf("%d batches between %d and %d", m.Batches, m.First, m.Last)
 }
 
-// maxNamed is how many processes a sentence names.
+// maxNamed is the maximum number of processes that a sentence names.
 const maxNamed = 3
 
 // notJudged describes the calls that can be in another collector's warehouse; empty if there are none.

@@ -13,14 +13,13 @@ import (
 )
 
 const (
-	// defaultInterval is between two process rows, unless a process shows that
-	// its own is shorter.
+	// defaultInterval is the assumed time between two process rows, unless a process has a shorter one.
 	defaultInterval = time.Minute
-	// maxDuplicateItems is how many are named.
+	// maxDuplicateItems is the maximum number of duplicate items listed.
 	maxDuplicateItems = 10
 )
 
-// sdkLosses are the SDK's counters that a reader of the ledger wants to see.
+// sdkLosses are the SDK's counters of losses that the accounts list.
 var sdkLosses = []string{
 	"dropped", "folded", "fold_lost", "fold_widened", "methods_refused",
 	"export.failed", "export.write_unknown", "export.measurements_unsure",
@@ -30,7 +29,7 @@ var sdkLosses = []string{
 // answers are the results of queries from which accounts are computed.
 type answers struct {
 	duplicates []query.Duplicate
-	once       bool // rows that are stored twice are left out
+	once       bool // duplicate rows are left out
 	accounts   []query.Account
 	stocks     []query.Stock
 	merged     map[query.Service]bool
@@ -102,7 +101,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	return r, nil
 }
 
-// describe adds the rows that were read and their freshness.
+// describe adds the numbers of files and rows read, and their freshness.
 func (r *Accounts) describe(w *query.Warehouse, fresh []query.Freshness) {
 	for i := range w.Files {
 		r.Rows += w.Files[i].Rows
@@ -157,7 +156,7 @@ func (r *Accounts) addServices(a *answers) {
 	slices.SortFunc(r.Services, func(a, b Service) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// addProcesses closes the accounts of processes.
+// addProcesses closes the accounts of the processes and adds them.
 func (r *Accounts) addProcesses(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, now time.Time, once bool) error {
 	firstDate, _ := w.RawFrom()
 	for i := range accounts {
@@ -166,7 +165,7 @@ func (r *Accounts) addProcesses(ctx context.Context, w *query.Warehouse, filter 
 	return r.judgeMissing(ctx, w, filter, accounts, once)
 }
 
-// leaveOut names the dates that keep no account of the rows of ours in them.
+// leaveOut records the dates without accounts, if there are rows of our SDK.
 func (r *Accounts) leaveOut(stocks []query.Stock, rolledUpTo, firstDate string) {
 	for _, s := range stocks {
 		if s.Rows > s.ForeignRows {
@@ -179,7 +178,7 @@ func (r *Accounts) leaveOut(stocks []query.Stock, rolledUpTo, firstDate string) 
 	}
 }
 
-// closeAccount closes the account of one process; with cut its later rows were not read.
+// closeAccount closes the account of one process. If cut is set, later rows of the process were not read.
 func closeAccount(a *query.Account, firstDate string, cut bool, now time.Time) Process {
 	if cut && a.Beats > 0 {
 		a.Counted -= a.CountedAfter
@@ -201,7 +200,7 @@ func closeAccount(a *query.Account, firstDate string, cut bool, now time.Time) P
 		p.HandedOutCalls = a.LastTotal - a.FirstTotal
 		p.CountedCalls = int64(math.Round(a.CountedLater))
 	}
-	// A longer one is several that an SDK added up while no collector was there.
+	// A longer interval covers several that an SDK combined while no collector was available.
 	interval := min(a.Interval, defaultInterval)
 	if a.Beats < 2 {
 		interval = max(interval, defaultInterval)
@@ -228,7 +227,7 @@ func (s *Service) addProcess(p *Process) {
 }
 
 func (l *Losses) addProcess(p *Process) {
-	// One process's surplus must not hide another's loss.
+	// A surplus of one process must not hide the loss of another.
 	l.LostInTransit += max(0, p.LostInTransit)
 	l.OverCounted += max(0, -p.LostInTransit)
 	l.NotJudgedCalls += p.NotJudgedCalls
@@ -277,7 +276,7 @@ func (r *Accounts) LeftOut() string {
 	return "accounts are of " + r.AccountsFrom + " and later: " + r.whyNoAccount()
 }
 
-// judge sets whether the accounts balance, and the faults if not.
+// judge sets whether the accounts balance, and the faults if they do not.
 func (r *Accounts) judge() {
 	if n := r.Losses.LostInTransit; n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%d calls were emitted and are not stored (lost_in_transit)", n))

@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// minutes makes the items of a process that counts 10 calls a minute.
+// minutes returns the items of a process that counts 10 calls a minute.
 func minutes(p *fixture.Process, n int, final bool) []methodspan.Item {
 	var items []methodspan.Item
 	for i := range n {
@@ -111,8 +111,8 @@ func TestDuplicateRowsAreFound(t *testing.T) {
 	}
 }
 
-// More measurements than calls of a method are named. Those before the first and after the last
-// counts of their process are not: their calls are in others.
+// Measurements beyond the counted calls of a method are reported. Those before the first and after the last counts of
+// their process are not: their calls are in other counts.
 func TestMeasuredAboveCounted(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -182,8 +182,8 @@ func TestDeadProcess(t *testing.T) {
 	}
 }
 
-// An interval of hours was added up while no collector was there; it makes nobody wait
-// as long for the next one.
+// An interval of hours, combined while no collector was available, does not delay the detection of a dead process by
+// as long.
 func TestDeathAfterAnOutage(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, 3*time.Hour, time.Second, false)
@@ -194,7 +194,7 @@ func TestDeathAfterAnOutage(t *testing.T) {
 	}
 }
 
-// A process with one short interval so far is not dead after two of these.
+// A process with one short interval so far is not dead after two such intervals.
 func TestYoungProcessIsNotDead(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Second, time.Second, false)
@@ -204,7 +204,7 @@ func TestYoungProcessIsNotDead(t *testing.T) {
 	}
 }
 
-// The window chooses processes and cuts no account within a date.
+// The window selects processes and does not cut their accounts within a date.
 func TestWindowChoosesProcesses(t *testing.T) {
 	early := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
 	long := minutes(fixture.NewProcess("1", "b", fixture.Start), 60, true)
@@ -214,7 +214,7 @@ func TestWindowChoosesProcesses(t *testing.T) {
 	}
 }
 
-// Of a process older than the oldest stored date the rest must balance.
+// For a process older than the oldest stored date, the account of the stored dates balances.
 func TestPartialAccount(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start.Add(-24*time.Hour))
 	p.Counts("a.B", p.Start, time.Minute, 1000)
@@ -236,8 +236,7 @@ func TestPartialAccount(t *testing.T) {
 	}
 }
 
-// A process that lives for days balances over each stretch of them, and what is lost
-// on a date is found there and nowhere else.
+// A process that runs for days balances over each range of days. A loss is found on its date and on no other.
 func TestAccountsOfSomeDates(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start.Add(-30*time.Minute))
 	var items []methodspan.Item
@@ -281,7 +280,7 @@ func TestAccountsOfSomeDates(t *testing.T) {
 	}
 }
 
-// Measurements alone say nothing of emitted calls.
+// Measurements alone do not show the number of emitted calls.
 func TestRowsWithoutAnAccountCouldNotTell(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Call("a.B", "(entry)", fixture.Start, time.Millisecond, time.Millisecond, 1, 1)
@@ -350,7 +349,7 @@ go_gc_failed 4
 	}
 }
 
-// What somebody is woken for is a loss to check, too.
+// A counter with a paging alert is a loss that check reports too.
 func TestCollectorKnowsTheLossesOfAlerts(t *testing.T) {
 	rules, err := os.ReadFile("../../deploy/prometheus/corehour.rules.yaml")
 	if err != nil {

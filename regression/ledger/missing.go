@@ -11,7 +11,7 @@ import (
 // NoteMissing records in costs how many emitted calls of each service are not stored: the figures do not include
 // the cost of these calls.
 func NoteMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, costs *cost.Table, now time.Time) error {
-	if !w.InFiles() { // each query is paid for
+	if !w.InFiles() { // BigQuery: each query costs money
 		return nil
 	}
 	accounts, err := w.Accounts(ctx, query.Window{From: costs.From, To: costs.To}, filter, false)
@@ -28,7 +28,7 @@ func NoteMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, c
 		if services[p.Service] == nil {
 			services[p.Service] = &Service{}
 		}
-		p.LostInTransit = max(0, p.LostInTransit) // one's surplus does not hide another's loss
+		p.LostInTransit = max(0, p.LostInTransit) // a surplus of one process does not hide another's loss
 		services[p.Service].addProcess(p)
 	}
 	for i := range costs.Services {

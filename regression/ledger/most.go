@@ -8,8 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Most returns the top services (0 = all), by missing calls, then by emitted calls, and a line on the
-// others.
+// Most returns the top services (0 = all) by missing calls, then by emitted calls, and a line on the others.
 func (r *Accounts) Most(top int) (shown []Service, more []string) {
 	shown, left := output.Most(r.Services, top, func(a, b Service) int {
 		return cmp.Or(cmp.Compare(off(b.LostInTransit)+b.NotJudgedCalls, off(a.LostInTransit)+a.NotJudgedCalls),
@@ -29,8 +28,8 @@ func (r *Accounts) Most(top int) (shown []Service, more []string) {
 		sum.Processes, sum.DeadProcesses, sum.HandedOutCalls, sum.CountedCalls, sum.LostInTransit, sum.ForeignRows))
 }
 
-// NotInOrder are the top processes (0 = all) that are dead or whose account does not balance, those
-// that most calls are missing of, and a line on the others.
+// NotInOrder returns the top processes (0 = all) that are dead or whose account does not balance, and a line on the
+// others. Processes with the most missing calls come first.
 func (r *Accounts) NotInOrder(top int) (shown []Process, more []string) {
 	odd := slices.DeleteFunc(slices.Clone(r.Processes), func(p Process) bool {
 		return p.LostInTransit == 0 && p.NotJudgedCalls == 0 && p.State != Dead
@@ -47,5 +46,5 @@ func (r *Accounts) NotInOrder(top int) (shown []Process, more []string) {
 	return shown, output.More(len(left), fmt.Sprintf("processes, %d dead, with %d calls missing", dead, lost))
 }
 
-// off is how far a balance is from 0: calls are missing, or too many.
+// off returns the distance of a balance from 0: the number of missing or surplus calls.
 func off(balance int64) int64 { return max(balance, -balance) }

@@ -8,10 +8,10 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Reconcile computes costs and notes the services whose methods were estimated to cost more
-// than their processes used: their probes need attention. It returns a line on each.
+// Reconcile computes costs and records the services whose estimated costs of methods exceed the CPU time of their
+// processes: their probes need attention. It returns a line on each of them.
 func (r *Accounts) Reconcile(ctx context.Context, w *query.Warehouse, of query.Filter, window query.Window, now time.Time) (lines []string, err error) {
-	if !w.InFiles() { // each query is paid for
+	if !w.InFiles() { // BigQuery: each query costs money
 		return nil, nil
 	}
 	costs, err := cost.Compute(ctx, w, cost.Options{Filter: of, Window: window, Now: now, NoTails: true})

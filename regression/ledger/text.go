@@ -8,14 +8,14 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// View is how accounts are shown.
+// View holds the options of how accounts are shown.
 type View struct {
-	Top  int // services and processes; 0 = all
+	Top  int // number of services and of processes; 0 = all
 	Zone *time.Location
 	Now  time.Time
 }
 
-// Document prints the top services and processes that most calls are missing of, then
+// Document returns the accounts as a document. Services and processes with the most missing calls come first, then
 // those that emitted most.
 func (r *Accounts) Document(format output.Format, v View) *output.Document {
 	d := &output.Document{Data: r}
@@ -41,13 +41,13 @@ func (r *Accounts) Document(format output.Format, v View) *output.Document {
 	return d
 }
 
-// rowNotes returns lines on the rows that were read and their freshness.
+// rowNotes returns lines on the rows read and their freshness.
 func (r *Accounts) rowNotes(v View) (lines []string) {
 	if note := r.LeftOut(); note != "" {
 		lines = append(lines, note)
 	}
 	rows := fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)
-	if r.Files > 0 { // else in BigQuery
+	if r.Files > 0 { // 0 in BigQuery
 		rows = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
 	}
 	if r.FreshnessP99Seconds != nil {
@@ -68,7 +68,7 @@ func (r *Accounts) rowNotes(v View) (lines []string) {
 
 func (r *Accounts) serviceTable(shown []Service, format output.Format) *output.Table {
 	emitted := "emitted"
-	if format == output.CSV { // where columns keep their names
+	if format == output.CSV { // CSV columns keep their names
 		emitted = "handed out"
 	}
 	var c output.Columns[Service]

@@ -45,7 +45,7 @@ func (r *Accounts) Notes() []string {
 	return cost.Few(notes)
 }
 
-// Advice returns suggestions where to find missing calls.
+// Advice returns suggestions on where to find missing calls.
 func (r *Accounts) Advice() []string {
 	one := len(r.Warehouses) == 1
 	moved := slices.ContainsFunc(r.Losses.DeadProcess, func(d DeadProcess) bool { return d.KnowsOthers })
@@ -63,14 +63,14 @@ func (r *Accounts) Advice() []string {
 	return nil
 }
 
-// Loss is one line of what is missing.
+// Loss is one line of the list of losses.
 type Loss struct {
 	Where, What string
 	Amount      float64
 }
 
-// List returns the losses; counters of processes and of the collector only where they are not 0, and
-// writes of unknown outcome.
+// List returns the losses. Counters of processes and of the collector are listed only if they are not 0, except the
+// collector's writes of unknown outcome, which are always listed.
 func (l *Losses) List() []Loss {
 	out := []Loss{{"ledger", "lost_in_transit", float64(l.LostInTransit)}}
 	if n := l.NotJudgedCalls; n > 0 {

@@ -20,13 +20,12 @@ type Block struct {
 	Table *Table
 }
 
-// Table is printed with its columns aligned. CSV has the first table of a
-// document only.
+// Table is printed with its columns aligned. CSV contains only the first table of a document.
 type Table struct {
 	Title   string
 	Columns []string
 	Rows    [][]Cell
-	// Least are the columns that text leaves out first if there is not enough room.
+	// Least lists the columns to leave out first if a line of text has not enough room.
 	Least []string
 }
 
@@ -84,7 +83,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Omit removes the columns whose cells all contain this text.
+// Omit removes the columns whose cells all contain text.
 func (t *Table) Omit(text string) {
 	for i := len(t.Columns) - 1; i >= 0 && len(t.Rows) > 0; i-- {
 		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].text != text }) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rounded keeps three digits. What is shown is rounded first: 999.96 us are 1 ms.
+// rounded rounds x to three digits. Rounding comes before the choice of a unit: 999.96 us are 1 ms.
 func rounded(x float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
 	if err != nil {
@@ -16,10 +16,10 @@ func rounded(x float64) float64 {
 	return r
 }
 
-// Rounded shows a number with three digits.
+// Rounded formats a number with three digits.
 func Rounded(x float64) string { return strconv.FormatFloat(rounded(x), 'f', -1, 64) }
 
-// Nanos shows a duration given in ns with three digits.
+// Nanos formats a duration given in ns with three digits.
 func Nanos(ns float64) string {
 	ns = rounded(ns)
 	for _, unit := range []struct {
@@ -33,8 +33,7 @@ func Nanos(ns float64) string {
 	return fmt.Sprintf("%.3gns", ns)
 }
 
-// Amount shows dollars or core hours: two decimals, or as many as three digits of
-// a small amount take.
+// Amount formats dollars or core hours with two decimals. A small amount has as many decimals as three digits need.
 func Amount(x float64) string {
 	decimals := 2
 	if a := rounded(math.Abs(x)); a > 0 && a < 1 {
@@ -43,10 +42,10 @@ func Amount(x float64) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Unknown stands for a figure that is not known.
+// Unknown is printed for an unknown figure.
 const Unknown = "-"
 
-// Known shows a figure that may be unknown.
+// Known formats a figure by show, or returns Unknown if x is nil.
 func Known(x *float64, show func(float64) string) string {
 	if x == nil {
 		return Unknown
@@ -54,24 +53,24 @@ func Known(x *float64, show func(float64) string) string {
 	return show(*x)
 }
 
-// AmountOf is Amount of what may be unknown.
+// AmountOf formats an amount that can be unknown.
 func AmountOf(x *float64) string { return Known(x, Amount) }
 
-// NanosOf is Nanos of what may be unknown.
+// NanosOf formats a duration that can be unknown.
 func NanosOf(ns *float64) string { return Known(ns, Nanos) }
 
-// PercentOf shows a share that may be unknown, with one decimal.
+// PercentOf formats a share that can be unknown, with one decimal.
 func PercentOf(share *float64) string {
 	return Known(share, func(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) })
 }
 
-// Share shows a probability or a relative error with three digits.
+// Share formats a probability or a relative error with three digits.
 func Share(x float64) string { return strconv.FormatFloat(100*x, 'g', 3, 64) + "%" }
 
-// Count shows a number of calls, which may be an estimate, as a whole number.
+// Count formats a number of calls, which can be an estimate, as a whole number.
 func Count(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
-// Several shows how many there are of something: 1 instance, 2 instances.
+// Several formats a number with its noun: 1 instance, 2 instances.
 func Several(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -79,10 +78,10 @@ func Several(n int64, what string) string {
 	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
-// Change shows a change in percent with its sign.
+// Change formats a change in percent with its sign.
 func Change(percent float64) string { return fmt.Sprintf("%+.1f%%", percent) }
 
-// Interval shows an interval that may be unknown.
+// Interval formats an interval that can be unknown.
 func Interval(ends *[2]float64, show func(float64) string) string {
 	if ends == nil {
 		return Unknown
@@ -90,12 +89,12 @@ func Interval(ends *[2]float64, show func(float64) string) string {
 	return show(ends[0]) + " to " + show(ends[1])
 }
 
-// Time shows a time on the clocks of a zone.
+// Time formats a time in a time zone.
 func Time(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
-// Priced shows dollars that may be unknown, and marks those by a public list price.
+// Priced formats dollars that can be unknown, and marks a public list price as generic.
 func Priced(usd *float64, generic bool) string {
 	if usd != nil && generic {
 		return Amount(*usd) + " generic"

@@ -13,17 +13,16 @@ import (
 const MaxWidth = 120
 
 const (
-	// gap is between two columns.
+	// gap separates two columns.
 	gap = "  "
-	// leastName is how many cells a name keeps as long as there are columns to leave out.
+	// leastName is the minimum width of a name, in cells, as long as there are columns to leave out.
 	leastName = 24
-	// leastProse is the same of a cell that is wrapped.
+	// leastProse is the same minimum for a wrapped cell.
 	leastProse = 32
 	ellipsis   = "..."
 )
 
-// Cells returns how many cells of a terminal a text takes: two for a wide character, none
-// for a mark that is put on the one before it.
+// Cells returns the number of terminal cells that a text takes: two for a wide character, none for a combining mark.
 func Cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -46,9 +45,8 @@ func cellsOf(r rune) int {
 	return 1
 }
 
-// Middle shortens a name to a number of cells. It leaves out the beginning of a package's path,
-// which many names have in common, and then what is in the middle. It keeps more of the end:
-// the end of a method's name tells it apart from others.
+// Middle shortens a name to most cells. It first leaves out the beginning of a package path, which many names have in
+// common, and then the middle. It keeps more of the end, which distinguishes a method from others.
 func Middle(s string, most int) string {
 	if Cells(s) <= most {
 		return s
@@ -87,7 +85,7 @@ func pathOf(s string) int {
 	return strings.LastIndexByte(s[:end], '/') + 1
 }
 
-// cut returns the beginning of s that takes at most so many cells.
+// cut returns the beginning of s that takes at most the given number of cells.
 func cut(s string, most int) string {
 	n := 0
 	for i, r := range s {
@@ -117,8 +115,8 @@ func cutEnd(s string, most int) string {
 	return s[at:]
 }
 
-// wrap breaks a line between words. Lines after the first are set in by two more cells than
-// the first. A word that is longer than a line is shortened.
+// wrap breaks a line between words. Lines after the first have an indent of two more cells than the first. A word that
+// is longer than a line is shortened.
 func wrap(s string, most int) []string {
 	if Cells(s) <= most {
 		return []string{s}
@@ -143,19 +141,19 @@ func wrap(s string, most int) []string {
 	return append(lines, line)
 }
 
-// column is one of a table that is being fitted.
+// column is a column of a table that is fitted to a width.
 type column struct {
 	index         int
 	header        []string
-	natural       int // the widest cell
-	least         int // what it takes at least as long as columns can be left out
+	natural       int // width of the widest cell
+	least         int // minimum width as long as columns can be left out
 	width         int
 	figure, prose bool
 }
 
-// fit chooses the columns of a table and their widths, so that a line takes at most so many
-// cells; 0 = all that there is. Columns that leave no room are left out in the order of
-// t.Least, then from the right; names that are the same in every row go first.
+// fit selects the columns of a table and their widths, so that a line takes at most the given number of cells
+// (0 = no limit). If there is not enough room, it leaves out columns in the order of t.Least, then from the right.
+// Columns of t.Least with the same name in every row are left out first.
 func (t *Table) fit(most int) (shown []column, omitted []string) {
 	for i, name := range t.Columns {
 		c := column{index: i, header: []string{Printable(name)}, figure: len(t.Rows) > 0 && t.Rows[0][i].figure}
@@ -184,7 +182,7 @@ func (t *Table) fit(most int) (shown []column, omitted []string) {
 	return shown, omitted
 }
 
-// leastOf is which of the columns is left out first.
+// leastOf returns the index of the column to leave out first.
 func (t *Table) leastOf(shown []column) int {
 	at := len(shown) - 1
 	for _, name := range slices.Backward(t.Least) {
@@ -218,7 +216,7 @@ func (t *Table) omission(index int) string {
 	return t.Columns[index]
 }
 
-// narrow gives a column the least width that it can have.
+// narrow sets the width of a column to its minimum.
 func (c *column) narrow() {
 	c.header = strings.Fields(c.header[0])
 	for _, word := range c.header {
@@ -235,8 +233,7 @@ func (c *column) narrow() {
 	c.width = c.least
 }
 
-// widen shares out the room that is left: by a cell at a time to the narrowest of the columns
-// that want more.
+// widen distributes the remaining room, cell by cell, to the narrowest column that needs more.
 func widen(columns []column, room int) {
 	for ; room > 0; room-- {
 		best := -1
@@ -255,7 +252,7 @@ func widen(columns []column, room int) {
 	}
 }
 
-// lines are those of a cell that is wrapped, without an indent.
+// lines wraps the text of a cell without an indent.
 func lines(s string, most int) []string {
 	var out []string
 	line := ""

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// hostile names, each of which does harm somewhere if written as it is.
+// hostile are names that each do harm in some format if written without escapes.
 var hostile = []string{
 	"\x1b]0;owned\x07\x1b[2J", "a\nb\r\nc", "a\u202egnp.exe", "a\u0085b\u009b31m", "\xff\xfe", "=cmd|' /C calc'!A0",
 	"@SUM(1)", "-1+1", "<script>alert(1)</script>", "| a | b |", "[x](javascript:alert(1))", "`rm`", "a\tb",
@@ -111,7 +111,7 @@ func TestTextIsAligned(t *testing.T) {
 	}
 }
 
-// One long name does not make every line long, and is whole in other formats.
+// One long name does not make every line of text long, and other formats contain it whole.
 func TestLongNamesAreCutInText(t *testing.T) {
 	long := strings.Repeat("ü", 65_536)
 	d := document(long, "short")
@@ -175,7 +175,7 @@ func TestMiddleKeepsTheEndOfAMethod(t *testing.T) {
 	}
 }
 
-// Figures are never shortened: columns are left out instead, and named.
+// Figures are never shortened: columns are left out instead, and their names are listed.
 func TestTablesFit(t *testing.T) {
 	table := &Table{Title: strings.Repeat("title ", 40), Columns: []string{"service", "method", "core hours", "found"}, Least: []string{"calls of it"}}
 	row := []Cell{Name("shop"), Name(strings.Repeat("package/", 20) + "Class.Method"), Figure("12.5"), Prose(strings.Repeat("measured again ", 12))}

@@ -15,10 +15,9 @@ func Records[T any](records []T, columns ...string) *Table {
 	return c.Table(records)
 }
 
-// Plain adds columns of members of the records: figures are without scientific notation, and what is not known
-// is empty. A column is the name of a member of the records' JSON form. One of another name is written
-// name=path. A path has points before members and indexes of members, and | between alternatives, of which the
-// first that is known counts.
+// Plain adds columns for members of the records. Figures have no scientific notation, and an unknown value is empty.
+// A column is the name of a member of the records' JSON form; name=path gives it another name. A path has points
+// before members and indexes of members, and | between alternatives. The first known alternative is used.
 func (c *Columns[T]) Plain(columns ...string) {
 	m := members{}
 	for _, column := range columns {
@@ -41,7 +40,7 @@ func (c *Columns[T]) Plain(columns ...string) {
 // members contains the positions in structs of the members of their JSON objects.
 type members map[reflect.Type]map[string][]int
 
-// find returns the value of a path, the zero Value if it is not known. A path that no record has panics.
+// find returns the value at a path, or the zero Value if it is unknown. It panics if no record has the path.
 func (m members) find(v reflect.Value, path string) reflect.Value {
 	for part := range strings.SplitSeq(path, ".") {
 		if v = pointed(v); !v.IsValid() {
@@ -60,14 +59,14 @@ func (m members) find(v reflect.Value, path string) reflect.Value {
 			panic(fmt.Sprintf("output: %s has no member %s", v.Type(), part))
 		}
 		var err error
-		if v, err = v.FieldByIndexErr(index); err != nil { // of an embedded struct that is nil
+		if v, err = v.FieldByIndexErr(index); err != nil { // a member of a nil embedded struct
 			return reflect.Value{}
 		}
 	}
 	return pointed(v)
 }
 
-// pointed returns what a pointer points at, the zero Value if it is nil.
+// pointed returns the target of a pointer, or the zero Value if the pointer is nil.
 func pointed(v reflect.Value) reflect.Value {
 	for v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()

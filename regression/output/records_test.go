@@ -20,7 +20,7 @@ type record struct {
 	Part     *part       `json:"part"`
 }
 
-// One list of columns is the header and the rows, whatever is known of a record.
+// One list of columns defines the header and the rows, even if values of a record are unknown.
 func TestRecords(t *testing.T) {
 	type dated struct {
 		At time.Time `json:"at"`

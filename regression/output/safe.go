@@ -74,7 +74,7 @@ func SlackCode(s string) string {
 		s = string([]rune(s)[:maxSlack]) + "..."
 	}
 	if strings.TrimSpace(s) == "" {
-		s = "?" // two backticks next to each other are no code
+		s = "?" // two adjacent backticks are not code
 	}
 	return "`" + slackEscapes.Replace(s) + "`"
 }

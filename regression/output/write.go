@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Format is how a document is written.
+// Format is the output format of a document.
 type Format string
 
 const (
@@ -20,11 +20,11 @@ const (
 	MarkdownPage Format = "markdown"
 	CSV          Format = "csv"
 
-	// HTML is written by few commands, which do it themselves.
+	// HTML is supported by a few commands, which write it themselves.
 	HTML Format = "html"
 )
 
-// Formats lists those of every command.
+// Formats lists the formats that every command supports.
 var Formats = []Format{Text, JSON, MarkdownPage, CSV}
 
 // ParseFormat reads a value of --format.
@@ -149,7 +149,7 @@ func (d *Document) text(w io.Writer) error {
 	return err
 }
 
-// writeLine writes a line that is no row of a table; most 0 = however long it is.
+// writeLine writes a line outside of a table; most is its maximum width, 0 = no limit.
 func writeLine(b *strings.Builder, line string, most int) {
 	line = Printable(line)
 	if most == 0 {
@@ -171,7 +171,7 @@ func (t *Table) text(b *strings.Builder, most int) {
 		height = max(height, len(columns[i].header))
 	}
 	header := make([][]string, len(columns))
-	for i, c := range columns { // the last word stands above the figures
+	for i, c := range columns { // the last word of a header is right above the figures
 		header[i] = append(make([]string, height-len(c.header)), c.header...)
 	}
 	writeRow(b, columns, header)
@@ -199,8 +199,7 @@ func (t *Table) text(b *strings.Builder, most int) {
 	}
 }
 
-// writeRow writes the lines of a row; the cells of one column may have more than those of
-// another.
+// writeRow writes the lines of a row. The number of lines can differ between columns.
 func writeRow(b *strings.Builder, columns []column, cells [][]string) {
 	height := 1
 	for _, c := range cells {
@@ -235,7 +234,7 @@ func (d *Document) markdown(w io.Writer) error {
 		}
 		for j, line := range block.Lines {
 			if j > 0 {
-				b.WriteString("\\\n") // a hard break
+				b.WriteString("\\\n") // a hard line break
 			}
 			b.WriteString(Markdown(line))
 		}

@@ -318,8 +318,8 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 	}
 }
 
-// Readers of a bucket skip rollups that are missing, damaged or too large for the space, and read those of the other
-// dates.
+// Readers of a bucket skip rollups that are missing or damaged, or that do not fit in the cache. They read those of the
+// other dates.
 func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
