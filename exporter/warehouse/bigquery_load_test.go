@@ -31,7 +31,7 @@ func loadConfig(t *testing.T, s *fake.Server, directory string) *Config {
 
 // What goes in is loaded at the latest by the shutdown, and a repeat is known after
 // the next start.
-func TestBigQueryLoadStoresAll(t *testing.T) {
+func TestBigQueryLoad_StoresAll(t *testing.T) {
 	s := fake.New(t)
 	s.Polls = 1
 	cfg := loadConfig(t, s, filepath.Join(t.TempDir(), "state"))
@@ -60,7 +60,7 @@ func TestBigQueryLoadStoresAll(t *testing.T) {
 }
 
 // Loads that fail are logged once, with the reason, and change the status.
-func TestBigQueryLoadFailures(t *testing.T) {
+func TestBigQueryLoad_Failures(t *testing.T) {
 	s := fake.New(t)
 	s.OnLoad = func(n int) *bigquery.JobError {
 		if n <= 2 {
@@ -90,7 +90,7 @@ func TestBigQueryLoadFailures(t *testing.T) {
 }
 
 // Rows that wait for load jobs leave the space free that the directory of a warehouse does.
-func TestBigQueryLoadLeavesSpaceFree(t *testing.T) {
+func TestBigQueryLoad_LeavesSpaceFree(t *testing.T) {
 	s := fake.New(t)
 	cfg := loadConfig(t, s, t.TempDir())
 	cfg.Disk.MinFreeBytes = 1 << 62
@@ -103,7 +103,7 @@ func TestBigQueryLoadLeavesSpaceFree(t *testing.T) {
 	assert.ErrorContains(t, err, "must stay free")
 }
 
-func TestBigQueryLoadConfig(t *testing.T) {
+func TestBigQueryLoad_Config(t *testing.T) {
 	const begin = "bigquery: {project: my-project, dataset: d, "
 	for text, want := range map[string]string{
 		begin + "mode: storage-write}":                  `did you mean "storage_write"?`,

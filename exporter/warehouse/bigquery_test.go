@@ -33,7 +33,7 @@ func bigQueryConfig(t *testing.T, s *fake.Server) *Config {
 }
 
 // What goes in is in the table once, whatever breaks on the way.
-func TestBigQueryStoresAll(t *testing.T) {
+func TestBigQuery_StoresAll(t *testing.T) {
 	s := fake.New(t)
 	faults := []fake.Fault{fake.None, fake.AckLost, fake.Unavailable, fake.Quota, fake.None, fake.StreamEnded, fake.Internal}
 	s.OnAppend = func(n int) fake.Fault { return faults[n%len(faults)] }
@@ -54,7 +54,7 @@ func TestBigQueryStoresAll(t *testing.T) {
 
 // A table that is dropped while the collector runs is made again: the log says so, and
 // rows flow.
-func TestBigQueryTableIsMadeAgain(t *testing.T) {
+func TestBigQuery_RecreatesTable(t *testing.T) {
 	s := fake.New(t)
 	r := newRig(t, bigQueryConfig(t, s)).start()
 	x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5}
@@ -71,7 +71,7 @@ func TestBigQueryTableIsMadeAgain(t *testing.T) {
 }
 
 // A shutdown ends though the service never answers, and names what is lost.
-func TestBigQueryShutdownIsBounded(t *testing.T) {
+func TestBigQuery_ShutdownBounded(t *testing.T) {
 	s := fake.New(t)
 	s.OnAppend = func(int) fake.Fault { return fake.Stuck }
 	cfg := bigQueryConfig(t, s)
@@ -90,7 +90,7 @@ func TestBigQueryShutdownIsBounded(t *testing.T) {
 // In an outage longer than the retries, rows that were never sent are aggregated, and stored
 // when it is over. Only what was on its way when it began is of unknown outcome, whether
 // that was a batch, the aggregate of earlier rows, or both.
-func TestBigQueryOutageLeavesNoDoubtAboutWhatWasNotSent(t *testing.T) {
+func TestBigQuery_OutageUnsentIsCertain(t *testing.T) {
 	for name, caught := range map[string]struct{ batch, sum bool }{
 		"a batch":         {batch: true},
 		"a sum":           {sum: true},
@@ -147,7 +147,7 @@ func TestBigQueryOutageLeavesNoDoubtAboutWhatWasNotSent(t *testing.T) {
 }
 
 // A refused row is counted by name, and a metric says that it was kept.
-func TestBigQueryRefusals(t *testing.T) {
+func TestBigQuery_Refusals(t *testing.T) {
 	s := fake.New(t)
 	var once sync.Once
 	s.Refuse = func(fake.Row) (why string) {
@@ -167,7 +167,7 @@ func TestBigQueryRefusals(t *testing.T) {
 
 // Every row is counted once, as written or as refused, though what is left of a request
 // that had a refused row is of unknown outcome for a while.
-func TestBigQueryRefusalsOfWhatIsInDoubt(t *testing.T) {
+func TestBigQuery_RefusalsAfterUnknownOutcome(t *testing.T) {
 	s := fake.New(t)
 	var once sync.Once
 	s.Refuse = func(fake.Row) (why string) {
@@ -202,7 +202,7 @@ func TestBigQueryRefusalsOfWhatIsInDoubt(t *testing.T) {
 	assert.Zero(t, r.metric("write_unknown"))
 }
 
-func TestBigQueryConfig(t *testing.T) {
+func TestBigQuery_Config(t *testing.T) {
 	for text, want := range map[string]string{
 		"path: ./x\nbigquery: {project: my-project, dataset: d}":                                     "",
 		"bigquery: {project: P, dataset: d}":                                                         "the project must be the id",

@@ -60,7 +60,7 @@ func bucketTotals(t *testing.T, address string) rowTotals {
 
 // What comes in is in the bucket after a shutdown, also when the next collector has
 // lost the directory, and a repeat is known there.
-func TestDirectoryIsUploaded(t *testing.T) {
+func TestBucket_UploadsDirectory(t *testing.T) {
 	cfg := inBucket(t)
 	var in []ptrace.Traces
 	for run := range int64(2) {
@@ -91,7 +91,7 @@ func TestDirectoryIsUploaded(t *testing.T) {
 	balanced(t, totalsOf(in...), bucketTotals(t, cfg.Bucket.Get().URL))
 }
 
-func TestPrefixIsTheHostsName(t *testing.T) {
+func TestBucket_PrefixIsHostName(t *testing.T) {
 	name, err := (&BucketConfig{Prefix: "x"}).prefix()
 	require.NoError(t, err)
 	assert.Equal(t, "x", name)
@@ -103,7 +103,7 @@ func TestPrefixIsTheHostsName(t *testing.T) {
 }
 
 // What no repetition helps against stops the collector, and names the key.
-func TestBucketThatCannotBe(t *testing.T) {
+func TestBucket_Invalid(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")

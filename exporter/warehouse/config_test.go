@@ -27,13 +27,13 @@ func load(t *testing.T, text string) (*Config, error) {
 	return cfg, confmap.Validate(cfg)
 }
 
-func TestStorageIsAllowed(t *testing.T) {
+func TestConfig_StorageAllowed(t *testing.T) {
 	cfg, err := load(t, "sending_queue: {storage: file_storage/queue}")
 	require.NoError(t, err)
 	assert.Equal(t, "file_storage/queue", cfg.Queue.StorageID.String())
 }
 
-func TestDefaultsAreValid(t *testing.T) {
+func TestConfig_DefaultsValid(t *testing.T) {
 	cfg, err := load(t, "{}")
 	require.NoError(t, err)
 	assert.Equal(t, "./corehour-warehouse", cfg.Path)
@@ -42,7 +42,7 @@ func TestDefaultsAreValid(t *testing.T) {
 
 // Each fault is named with its path, the rule and the value found, and all of
 // them are reported at once.
-func TestFaultsAreReportedTogether(t *testing.T) {
+func TestConfig_ReportsAllFaults(t *testing.T) {
 	_, err := load(t, `
 path: ""
 on_full: block
@@ -83,7 +83,7 @@ sending_queue:
 	}
 }
 
-func TestSingleFaults(t *testing.T) {
+func TestConfig_SingleFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"sending_queue: {queue_size: 0}":                         "`queue_size` must be positive",
 		"sending_queue: {queue_size: 10, batch: {min_size: 20}}": "`min_size` must be less than or equal to `queue_size`",
@@ -106,7 +106,7 @@ func TestSingleFaults(t *testing.T) {
 }
 
 // Ages and sizes are parsed as the command parses them, and an error says how to spell one.
-func TestUnits(t *testing.T) {
+func TestConfig_Units(t *testing.T) {
 	cfg, err := load(t, `
 parquet: {late: 60d, future: 1d, remember_for: 2d}
 maintenance: {minute_after: 7d, hour_after: 4w, keep_rollups: 400d}
@@ -153,7 +153,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 // Every YAML block of the README, and of the page on BigQuery, is a collector
 // configuration that loads.
-func TestREADME(t *testing.T) {
+func TestReadme(t *testing.T) {
 	for _, page := range []string{"README.md", "../../docs/guides/bigquery.md"} {
 		t.Run(page, func(t *testing.T) { loadBlocks(t, page) })
 	}
@@ -187,7 +187,7 @@ func loadBlocks(t *testing.T, page string) {
 }
 
 // The block that shows all options shows the defaults, so that it stays true.
-func TestREADMEShowsTheDefaults(t *testing.T) {
+func TestReadme_ShowsDefaults(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	block := yamlBlock.FindSubmatch(text)

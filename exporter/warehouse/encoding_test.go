@@ -56,7 +56,7 @@ func anyRequest(seed uint64) *request {
 	return newRequest(items...)
 }
 
-func TestEncodingRoundTrip(t *testing.T) {
+func TestEncoding_RoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
 		want := anyRequest(seed)
 		data, err := encoding{}.Marshal(context.Background(), want)
@@ -105,7 +105,7 @@ func FuzzDecoding(f *testing.F) {
 	})
 }
 
-func TestDamagedRequestsAreCounted(t *testing.T) {
+func TestEncoding_CountsDamagedRequests(t *testing.T) {
 	r := newRig(t, testConfig(t))
 	_, _, err := encoding{r.telemetry.damaged}.Unmarshal([]byte("garbage"))
 	require.ErrorIs(t, err, errDamaged)
@@ -114,7 +114,7 @@ func TestDamagedRequestsAreCounted(t *testing.T) {
 }
 
 // A queue on a full disk looks for requests that it has refused, which were aggregated.
-func TestRequestsThatWereNeverWrittenAreNotDamaged(t *testing.T) {
+func TestEncoding_UnwrittenRequestNotDamaged(t *testing.T) {
 	r := newRig(t, testConfig(t))
 	for _, nothing := range [][]byte{nil, {}} {
 		_, req, err := encoding{r.telemetry.damaged}.Unmarshal(nothing)

@@ -41,7 +41,7 @@ func (h *statusHost) reported() []componentstatus.Status {
 }
 
 // The component is well when it writes and uploads, whichever of the two works again first.
-func TestStatusIsThatOfAllParts(t *testing.T) {
+func TestHealth_CombinesAllParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := inBucket(t)
 		r := newRig(t, cfg)

@@ -12,7 +12,7 @@ import (
 
 // An item that was given up may be sent again: it is new then, and what is open of it stays
 // until a write succeeds.
-func TestItemGivenUpBeginsAgain(t *testing.T) {
+func TestItemTable_AbandonedItemRestarts(t *testing.T) {
 	table, now := newItemTable(), time.Now()
 	batch := []methodspan.Item{{ID: "a", Rows: make([]methodspan.Row, 5)}}
 	assert.True(t, table.admit("a", now))
@@ -40,7 +40,7 @@ func TestItemGivenUpBeginsAgain(t *testing.T) {
 }
 
 // While a store is unreachable for long, the table stays within its bounds.
-func TestItemTableIsBounded(t *testing.T) {
+func TestItemTable_Bounded(t *testing.T) {
 	table, now := newItemTable(), time.Now()
 	for i := range maxGivenUp + 1000 {
 		id := strconv.Itoa(i)

@@ -12,7 +12,7 @@ import (
 
 // Lines that do not repeat with requests go the collector's own way: its sampling and the
 // levels of its outputs are kept.
-func TestRateLimitLogsKeepsSamplingAndLevels(t *testing.T) {
+func TestRateLimitLogs_KeepsSamplingAndLevels(t *testing.T) {
 	counts := func(wrap func(*zap.Logger) *zap.Logger) [3]int {
 		sampled, lines := observer.New(zapcore.InfoLevel)
 		onlyErrors, errs := observer.New(zapcore.ErrorLevel)

@@ -19,7 +19,7 @@ import (
 
 // The directory is maintained while rows are written to it, and every row is
 // stored once all the same.
-func TestMaintenanceRunsBesideWriting(t *testing.T) {
+func TestMaintenance_RunsWhileWriting(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Queue.Batch.Get().MinSize = 1
 	cfg.Maintenance.Interval = 5 * time.Millisecond
@@ -41,7 +41,7 @@ func TestMaintenanceRunsBesideWriting(t *testing.T) {
 }
 
 // A run that fails is logged and counted, and does not end the others.
-func TestMaintenanceSaysWhatFails(t *testing.T) {
+func TestMaintenance_ReportsFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
 		cfg.Maintenance.Interval = time.Minute
@@ -69,7 +69,7 @@ func TestMaintenanceSaysWhatFails(t *testing.T) {
 }
 
 // Rows of more environments than are rolled up at once are reported.
-func TestMaintenanceSaysWhatIsKept(t *testing.T) {
+func TestMaintenance_ReportsRetention(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
 		cfg.Maintenance.Interval = time.Hour
@@ -95,7 +95,7 @@ func TestMaintenanceSaysWhatIsKept(t *testing.T) {
 	})
 }
 
-func TestIDsAreKeptAsConfigured(t *testing.T) {
+func TestMaintenance_KeepsIDsAsConfigured(t *testing.T) {
 	const traces = 4000
 	spans := func() ptrace.Traces {
 		td := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 1}, measured: traces}.traces()
@@ -134,7 +134,7 @@ func TestIDsAreKeptAsConfigured(t *testing.T) {
 	}
 }
 
-func TestDiskLimitStopsWriting(t *testing.T) {
+func TestDiskLimit_StopsWriting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
 		cfg.Disk.MaxBytes = 1

@@ -38,7 +38,7 @@ func busyExport(i int) export {
 
 // With the store stuck and the queue full, everything is accepted, and everything
 // comes out: counts to the last call, measurements as sums that weigh the same.
-func TestOverflowKeepsTotals(t *testing.T) {
+func TestOverflow_KeepsTotals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, smallQueue(t))
 		stuck := make(chan struct{})
@@ -73,7 +73,7 @@ func TestOverflowKeepsTotals(t *testing.T) {
 
 // An item that was aggregated and comes again is a duplicate, before and after the aggregate
 // is stored.
-func TestFoldedItemsAreRecognised(t *testing.T) {
+func TestOverflow_RecognizesAggregatedItems(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
 		r := newRig(t, cfg)
@@ -104,7 +104,7 @@ func TestFoldedItemsAreRecognised(t *testing.T) {
 	})
 }
 
-func TestRequestsLargerThanTheQueueAreSplit(t *testing.T) {
+func TestQueue_SplitsLargeRequests(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Queue.QueueSize = 1000
 	cfg.Queue.Batch.Get().MinSize = 100
@@ -125,7 +125,7 @@ func TestRequestsLargerThanTheQueueAreSplit(t *testing.T) {
 	balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 }
 
-func TestOnFullRejectTellsTheClient(t *testing.T) {
+func TestOnFullReject_ReturnsErrorToClient(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
 		cfg.OnFull = Reject
@@ -160,7 +160,7 @@ func TestOnFullRejectTellsTheClient(t *testing.T) {
 	})
 }
 
-func TestFailedWritesAreRepeated(t *testing.T) {
+func TestWrite_RetriesFailures(t *testing.T) {
 	for name, failure := range map[string]error{"failed": errBroken, "unknown": errUnsure} {
 		for _, stored := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/stored=%v", name, stored), func(t *testing.T) {
@@ -218,7 +218,7 @@ func (r *rig) small(t *testing.T) int {
 	return 0
 }
 
-func TestWhatCanNotBeWrittenIsFolded(t *testing.T) {
+func TestWrite_FailedRowsOverflow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
 		r := newRig(t, cfg)
@@ -246,7 +246,7 @@ func TestWhatCanNotBeWrittenIsFolded(t *testing.T) {
 	})
 }
 
-func TestAWriteOfUnknownOutcomeIsNeverFolded(t *testing.T) {
+func TestWrite_UnknownOutcomeNeverOverflows(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
 		cfg.Retry.MaxElapsedTime = 10 * time.Second
@@ -274,7 +274,7 @@ func TestAWriteOfUnknownOutcomeIsNeverFolded(t *testing.T) {
 
 // A shutdown takes no longer than its deadline, however slow the store is, and
 // what it could not write is aggregated and written last.
-func TestShutdownIsBounded(t *testing.T) {
+func TestShutdown_Bounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
 		cfg.Queue.QueueSize = 10_000
@@ -296,7 +296,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	})
 }
 
-func TestShutdownWithABrokenStoreNamesTheLoss(t *testing.T) {
+func TestShutdown_BrokenStoreReportsLoss(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
 		r := newRig(t, cfg)

@@ -52,7 +52,7 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 
 // For any table size: what is aggregated keeps its weighed sums, what is not is
 // counted as lost, and nothing is neither.
-func TestFoldConserves(t *testing.T) {
+func TestOverflowTable_ConservesTotals(t *testing.T) {
 	for _, cells := range []int{1, 5, 40, 100_000} {
 		for seed := range uint64(5) {
 			rng := rand.New(rand.NewPCG(seed, uint64(cells)))
@@ -113,7 +113,7 @@ func TestFoldConserves(t *testing.T) {
 
 // Rows are added up only if they have the same probabilities and stratum, and
 // lie in the same minute.
-func TestFoldKeepsApartWhatMustNotBeAdded(t *testing.T) {
+func TestOverflowTable_SeparatesIncompatibleRows(t *testing.T) {
 	base := methodspan.Row{Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Method: "M", Measured: 1, WallNS: 10, P: 0.5, CPUP: 0.5, StartNS: 60e9}
 	price, other := 0.05, 0.06
 	base.USDPerCoreHour = &price
@@ -183,7 +183,7 @@ func minutesOf(res *methodspan.Resource, methods, minutes int) (rows []methodspa
 
 // What is beyond the fine cells loses its caller. Counts and measurements of a method
 // stay in the same minute, so that the method costs what it cost.
-func TestFoldBeyondFineCellsKeepsCosts(t *testing.T) {
+func TestOverflowTable_CoarseCellsKeepCosts(t *testing.T) {
 	rows := minutesOf(&methodspan.Resource{Service: "shop"}, 10, 10)
 	for _, cells := range []int{150, 200, 300} { // 400 fine or 200 coarse ones would be needed
 		f := newOverflowTable(cells)
@@ -198,7 +198,7 @@ func TestFoldBeyondFineCellsKeepsCosts(t *testing.T) {
 }
 
 // However many measurements there are, calls have a place.
-func TestFoldKeepsPlacesForCounts(t *testing.T) {
+func TestOverflowTable_ReservesCellsForCounts(t *testing.T) {
 	res := &methodspan.Resource{Service: "shop"}
 	const cells = 40
 	f := newOverflowTable(cells)
@@ -220,7 +220,7 @@ func TestFoldKeepsPlacesForCounts(t *testing.T) {
 	assert.InDelta(t, want, sum, 1e-6)
 }
 
-func TestFoldCountsWhatHasNoWeight(t *testing.T) {
+func TestOverflowTable_CountsUnweightedRows(t *testing.T) {
 	f := newOverflowTable(10)
 	rows := []methodspan.Row{{Method: "M", Measured: 1, WallNS: 10}, {Method: "M", Measured: 1, P: math.NaN()}}
 	result := f.addItems([]methodspan.Item{{ID: "a", Rows: rows}})
@@ -231,7 +231,7 @@ func TestFoldCountsWhatHasNoWeight(t *testing.T) {
 }
 
 // Beyond the bound of ids the rows are still aggregated; the ids are returned.
-func TestFoldBoundsTheIDs(t *testing.T) {
+func TestOverflowTable_IDsBounded(t *testing.T) {
 	f := newOverflowTable(10)
 	items := make([]methodspan.Item, maxOverflowIDs+10)
 	for i := range items {
@@ -246,7 +246,7 @@ func TestFoldBoundsTheIDs(t *testing.T) {
 
 // However many processes are aggregated while the cells are full, their resources are not
 // kept.
-func TestFoldBoundsTheResources(t *testing.T) {
+func TestOverflowTable_ResourcesBounded(t *testing.T) {
 	f := newOverflowTable(10)
 	lost := 0.0
 	for i := range 1000 {
@@ -260,7 +260,7 @@ func TestFoldBoundsTheResources(t *testing.T) {
 }
 
 // Nor are those of measurements, while places are left that are not for them.
-func TestFoldBoundsTheResourcesOfMeasurements(t *testing.T) {
+func TestOverflowTable_MeasurementResourcesBounded(t *testing.T) {
 	f := newOverflowTable(10)
 	for i := range 1000 {
 		res := &methodspan.Resource{Instance: fmt.Sprint("pod-", i), ProcessStartNS: 1}
@@ -270,7 +270,7 @@ func TestFoldBoundsTheResourcesOfMeasurements(t *testing.T) {
 	assert.Len(t, f.shared, 19)
 }
 
-func TestFoldKeepsTheNewestProcessRows(t *testing.T) {
+func TestOverflowTable_KeepsNewestProcessRows(t *testing.T) {
 	f := newOverflowTable(2)
 	row := func(instance string, start int64) methodspan.Row {
 		return methodspan.Row{Resource: &methodspan.Resource{Instance: instance}, Kind: methodspan.KindProcess, StartNS: start, Process: &methodspan.ProcessStats{}}

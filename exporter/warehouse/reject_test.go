@@ -22,7 +22,7 @@ func (o *offers) ConsumeTraces(context.Context, ptrace.Traces) error { return <-
 
 // A request that comes again while it is being offered to the queue is not answered as accepted:
 // the queue may refuse it.
-func TestOnFullRejectDoesNotAnswerEarly(t *testing.T) {
+func TestOnFullReject_WaitsForOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
 		cfg.OnFull = Reject

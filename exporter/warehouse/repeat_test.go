@@ -17,7 +17,7 @@ import (
 
 // A repeat of what was stored long before is none of the rows that an attempt of unknown
 // outcome may have stored.
-func TestRepeatsBesideAnUnknownOutcome(t *testing.T) {
+func TestRepeats_DuringUnknownOutcome(t *testing.T) {
 	rowsOf := func(x export) float64 {
 		items, _ := methodspan.NewConverter().Items(x.traces())
 		return float64(len(items[0].Rows))
@@ -73,7 +73,7 @@ func TestRepeatsBesideAnUnknownOutcome(t *testing.T) {
 // A request of unknown outcome is given up. Its sender, who had no answer, sends it again
 // while the queue is full, and then the service is back: the request is stored once, and
 // so are the aggregates of all that was aggregated meanwhile.
-func TestRepeatsOfGivenUpRequests(t *testing.T) {
+func TestRepeats_AbandonedRequests(t *testing.T) {
 	s := fake.New(t)
 	var down atomic.Bool
 	s.OnAppend = func(int) fake.Fault {
@@ -128,7 +128,7 @@ func TestRepeatsOfGivenUpRequests(t *testing.T) {
 // What an earlier run has left in a stored queue is sent again by a sender that had no
 // answer, while the store is unreachable. Whichever of the copies is aggregated, and whichever is
 // still in the queue: all is stored once.
-func TestRepeatsOfStoredRequests(t *testing.T) {
+func TestRepeats_StoredRequests(t *testing.T) {
 	for name, again := range map[string]struct {
 		room   int64 // of the queue
 		others int

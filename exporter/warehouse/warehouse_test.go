@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-func TestLifecycle(t *testing.T) {
+func TestExporter_Lifecycle(t *testing.T) {
 	ctx := context.Background()
 	cfg := testConfig(t)
 	unstarted, err := NewFactory().CreateTraces(ctx, exportertest.NewNopSettings(typ), cfg)
@@ -43,7 +43,7 @@ func TestLifecycle(t *testing.T) {
 }
 
 // Rows show up one flush timeout after they came in, whether or not more follow.
-func TestRowsAreVisibleAfterTheFlushTimeout(t *testing.T) {
+func TestExporter_RowsVisibleAfterFlushTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, testConfig(t)).start()
 		r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 3})
@@ -62,7 +62,7 @@ func TestRowsAreVisibleAfterTheFlushTimeout(t *testing.T) {
 	})
 }
 
-func TestSpansThatAreNoMethodSpansAreSkipped(t *testing.T) {
+func TestExporter_SkipsOtherSpans(t *testing.T) {
 	r := newRig(t, testConfig(t)).start()
 	td := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}}.traces()
 	want := totalsOf(td)
@@ -78,7 +78,7 @@ func TestSpansThatAreNoMethodSpansAreSkipped(t *testing.T) {
 	assert.EqualValues(t, 1, r.metric("spans_skipped", "reason", "invalid"))
 }
 
-func TestItemsAreStoredOnce(t *testing.T) {
+func TestExporter_StoresItemsOnce(t *testing.T) {
 	cfg := testConfig(t)
 	x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 2}
 	r := newRig(t, cfg).start()
@@ -93,7 +93,7 @@ func TestItemsAreStoredOnce(t *testing.T) {
 	balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 }
 
-func TestRowsOutsideTheWindowAreRefusedAndCounted(t *testing.T) {
+func TestExporter_CountsRowsOutsideWindow(t *testing.T) {
 	r := newRig(t, testConfig(t)).start()
 	td := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5, "a.C": 6, "a.D": 7}}.traces()
 	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
@@ -110,7 +110,7 @@ func TestRowsOutsideTheWindowAreRefusedAndCounted(t *testing.T) {
 	assert.Equal(t, 1, r.logs.FilterMessageSnippet(msgRefused).Len())
 }
 
-func TestStartReportsWhatIsWrongWithTheDirectory(t *testing.T) {
+func TestStart_ReportsDirectoryFault(t *testing.T) {
 	cfg := testConfig(t)
 	first := newRig(t, cfg).start()
 	second := newRig(t, cfg)

@@ -54,7 +54,7 @@ func TestConfig(t *testing.T) {
 }
 
 // Authentication belongs to other extensions.
-func TestAuthentication(t *testing.T) {
+func TestServer_Authentication(t *testing.T) {
 	config, err := load(t, "{endpoint: 'localhost:0', auth: {authenticator: gate}}")
 	require.NoError(t, err)
 	r := newRig(t, config)
@@ -81,7 +81,7 @@ func (doorman) Authenticate(ctx context.Context, sources map[string][]string) (c
 }
 
 // For two servers on one address the second reports the address.
-func TestAddressInUse(t *testing.T) {
+func TestServer_AddressInUse(t *testing.T) {
 	r := start(t, testConfig(nil))
 	second := newRig(t, testConfig(func(c *Config) { c.HTTP.NetAddr.Endpoint = r.server.address.String() }))
 	assert.ErrorContains(t, second.server.Start(t.Context(), componenttest.NewNopHost()), r.server.address.String())
@@ -112,7 +112,7 @@ func TestReadme(t *testing.T) {
 }
 
 // bounds.yaml, the source of docs/reference/bounds.md, matches the code.
-func TestBoundsAreDocumented(t *testing.T) {
+func TestBounds_Documented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)
 	var list struct {

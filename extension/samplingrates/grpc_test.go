@@ -58,7 +58,7 @@ func (r *rig) awaitCounted(want map[string]int64) {
 }
 
 // Answers over gRPC equal those over HTTP, and served rates are remembered alike.
-func TestJaegerOverGRPC(t *testing.T) {
+func TestGRPC_Jaeger(t *testing.T) {
 	r := start(t, testConfig(nil))
 	client, _ := r.jaegerClient(insecure.NewCredentials())
 	many := &rates.Table{Revision: "many", Default: rates.Rate{P: p(0.5)}}
@@ -102,7 +102,7 @@ func TestJaegerOverGRPC(t *testing.T) {
 }
 
 // Every attempt is counted, including those that no handler sees.
-func TestAttemptsOverGRPC(t *testing.T) {
+func TestGRPC_Attempts(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("7", 0.25))
 	client, conn := r.jaegerClient(insecure.NewCredentials())
@@ -138,7 +138,7 @@ func TestAttemptsOverGRPC(t *testing.T) {
 }
 
 // Many clients get one message at a time, and nobody changes it: the race detector checks that.
-func TestManyAskOverGRPC(t *testing.T) {
+func TestGRPC_ManyClients(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", operations(rates.Operation{Name: "a", P: 0.5}, rates.Operation{Name: "b", P: 0.25}))
 	client, _ := r.jaegerClient(insecure.NewCredentials())
@@ -158,7 +158,7 @@ func TestManyAskOverGRPC(t *testing.T) {
 }
 
 // It listens only where the configuration names it.
-func TestNoGRPC(t *testing.T) {
+func TestGRPC_Disabled(t *testing.T) {
 	for text, want := range map[string]string{"{}": "", "{grpc: }": "localhost:14250", "{grpc: {endpoint: 'localhost:0'}}": "localhost:0"} {
 		config, err := load(t, text)
 		require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestNoGRPC(t *testing.T) {
 }
 
 // An address in use stops both servers, and the error names the key.
-func TestGRPCAddressInUse(t *testing.T) {
+func TestGRPC_AddressInUse(t *testing.T) {
 	r := start(t, testConfig(nil))
 	second := newRig(t, testConfig(func(c *Config) { c.GRPC.Get().NetAddr.Endpoint = r.server.grpc.address.String() }))
 	assert.ErrorContains(t, second.server.Start(t.Context(), componenttest.NewNopHost()), "`grpc::endpoint` \""+r.server.grpc.address.String())
@@ -182,7 +182,7 @@ func TestGRPCAddressInUse(t *testing.T) {
 }
 
 // The default address is a well-known one that another program can have. The HTTP server starts all the same.
-func TestDefaultGRPCAddressInUse(t *testing.T) {
+func TestGRPC_DefaultAddressInUse(t *testing.T) {
 	if other, err := net.Listen("tcp", defaultGRPC); err == nil {
 		t.Cleanup(func() { assert.NoError(t, other.Close()) })
 	}
@@ -193,7 +193,7 @@ func TestDefaultGRPCAddressInUse(t *testing.T) {
 }
 
 // The authenticator of the HTTP server decides here, too, and without it nothing starts.
-func TestGRPCAuthentication(t *testing.T) {
+func TestGRPC_Authentication(t *testing.T) {
 	config, err := load(t, "{endpoint: 'localhost:0', grpc: {endpoint: 'localhost:0'}, auth: {authenticator: gate}}")
 	require.NoError(t, err)
 	r := newRig(t, config)
@@ -218,7 +218,7 @@ func (porter) Authenticate(ctx context.Context, sources map[string][]string) (co
 
 // TLS and client certificates of HTTP also apply to gRPC: neither a client without TLS nor one without a
 // certificate gets an answer.
-func TestGRPCTLS(t *testing.T) {
+func TestGRPC_TLS(t *testing.T) {
 	cert, key, pool, pair := certificate(t)
 	config, err := load(t, fmt.Sprintf("{endpoint: 'localhost:0', grpc: {endpoint: 'localhost:0'}, tls: {cert_file: %q, key_file: %q, client_ca_file: %q}}", cert, key, cert))
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestGRPCTLS(t *testing.T) {
 }
 
 // Security settings of its own are refused, because they would be a second place for them.
-func TestGRPCHasNoSecurityOfItsOwn(t *testing.T) {
+func TestGRPC_RejectsOwnSecurity(t *testing.T) {
 	for _, key := range []string{"tls", "auth", "middlewares"} {
 		_, err := load(t, "{grpc: {"+key+": {}}}")
 		assert.ErrorContains(t, err, key)

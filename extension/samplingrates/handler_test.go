@@ -19,7 +19,7 @@ import (
 const question1 = "/v1/rates?namespace=&service=shop&environment=prod&version=1.2&instance=a&wait=25s"
 
 // Answers to requests that do not wait.
-func TestAnswers(t *testing.T) {
+func TestHandler_Answers(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("7", 0.25))
 	r.source.set("broken", tableOf("8", math.NaN()))
@@ -94,7 +94,7 @@ func subtract(r *rig, do func()) map[string]int64 {
 }
 
 // An empty list of methods is encoded as a list.
-func TestNoMethods(t *testing.T) {
+func TestHandler_NoMethods(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", &rates.Table{Revision: "1", TTLSeconds: 60})
 	assert.Equal(t, `{"revision":"1","ttl_s":60,"default":{},"methods":[]}`, r.get("/v1/rates?service=shop").body)
@@ -102,7 +102,7 @@ func TestNoMethods(t *testing.T) {
 	assert.Equal(t, `{"explanations":[]}`, r.get("/v1/explain?service=shop&method=m").body)
 }
 
-func TestExplanationsAreBounded(t *testing.T) {
+func TestExplanations_Bounded(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.explain = make([]rates.Explanation, maxExplanations+7)
 	var got explanations
@@ -111,7 +111,7 @@ func TestExplanationsAreBounded(t *testing.T) {
 	assert.Equal(t, 7, got.More)
 }
 
-func TestCompression(t *testing.T) {
+func TestHandler_Compression(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("7", 0.25))
 	plain := r.get(question1)
@@ -134,7 +134,7 @@ func TestCompression(t *testing.T) {
 }
 
 // Any revision becomes an ETag that fits into a header and is recognised when it comes back.
-func TestTags(t *testing.T) {
+func TestHandler_ETags(t *testing.T) {
 	seen := map[string]string{}
 	for _, revision := range []string{"", "1", "a b", `a"b`, "a,b", "ä", "a\nb", strings.Repeat("x", 65), strings.Repeat("x", 66)} {
 		tag := etag(revision)
@@ -146,14 +146,14 @@ func TestTags(t *testing.T) {
 	}
 }
 
-func TestOneSource(t *testing.T) {
+func TestPublish_SingleSource(t *testing.T) {
 	r := newRig(t, testConfig(nil))
 	t.Cleanup(func() { require.NoError(t, r.server.Shutdown(t.Context())) })
 	_, err := r.server.Publish("adaptive_sampler/b", newSource())
 	assert.ErrorContains(t, err, `"adaptive_sampler" publishes rates here already, so "adaptive_sampler/b" cannot`)
 }
 
-func TestWithdraw(t *testing.T) {
+func TestPublish_Withdraw(t *testing.T) {
 	r := newRig(t, testConfig(nil))
 	t.Cleanup(func() { require.NoError(t, r.server.Shutdown(t.Context())) })
 	r.server.publication = publication{}

@@ -31,7 +31,7 @@ func TestJaeger(t *testing.T) {
 	assert.Equal(t, map[string]int64{"sampling ok": 1, "sampling bad_request": 1}, r.counted("requests"))
 }
 
-func TestStrategies(t *testing.T) {
+func TestJaeger_Strategies(t *testing.T) {
 	many := &rates.Table{Default: rates.Rate{P: p(0.5)}}
 	for i := range maxOperations + 10 {
 		many.Operations = append(many.Operations, rates.Operation{Name: fmt.Sprint(i), P: 0.25})
@@ -105,7 +105,7 @@ func TestServedRate(t *testing.T) {
 	assert.Equal(t, map[string]int64{"waiting": 0, "answers": 2, "services": 2, "tables": 4}, r.counted("table_size"))
 }
 
-func TestServedRatesAreBounded(t *testing.T) {
+func TestServedRate_Bounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxServices, c.Limits.RememberedTables = 2, 3 }))
 	second := 0
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
@@ -131,7 +131,7 @@ func TestServedRatesAreBounded(t *testing.T) {
 }
 
 // Polls for unknown services do not evict a service that sends spans, or one that polls from another address.
-func TestInventedServicesLeaveRatesAlone(t *testing.T) {
+func TestServedRate_InventedServicesEvictNothing(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", operations(rates.Operation{Name: "x", P: 0.1}))
 	r.get("/sampling?service=shop")
@@ -159,7 +159,7 @@ func TestInventedServicesLeaveRatesAlone(t *testing.T) {
 }
 
 // The remembered tables are bounded by bytes, for any number of operations, and are small if only rates change.
-func TestServedRatesAreBoundedByBytes(t *testing.T) {
+func TestServedRate_BytesBounded(t *testing.T) {
 	tableOf := func(name string, revision int) *strategy {
 		table := &rates.Table{}
 		for i := range maxOperations {

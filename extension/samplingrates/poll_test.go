@@ -18,7 +18,7 @@ import (
 )
 
 // A waiting client is woken by a change of its rates, and by nothing else.
-func TestPush(t *testing.T) {
+func TestPoll_Push(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("1", 0.5))
 	answered := r.later(question1, "If-None-Match", `W/"1"`)
@@ -49,7 +49,7 @@ func (f *fakeSource) count() int {
 
 // Provisional rates are kept from a process, which may have better ones, until
 // there are others; a stock SDK, which would not begin without, gets them.
-func TestProvisional(t *testing.T) {
+func TestPoll_Provisional(t *testing.T) {
 	r := start(t, testConfig(nil))
 	unmet := tableOf("1", 0.01)
 	unmet.Provisional = true
@@ -78,7 +78,7 @@ func TestProvisional(t *testing.T) {
 }
 
 // The length of a wait, with the clock of a synctest bubble.
-func TestHowLongAClientWaits(t *testing.T) {
+func TestPoll_WaitDuration(t *testing.T) {
 	for _, c := range []struct {
 		name, wait  string
 		write, read time.Duration
@@ -124,7 +124,7 @@ func knowing(revision, wait string) *http.Request {
 
 // A change reaches a thousand clients spread over half a second, none later, and
 // is encoded once.
-func TestAChangeIsSpread(t *testing.T) {
+func TestPoll_SpreadsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients = 1000
 		r := newRig(t, testConfig(nil))
@@ -164,7 +164,7 @@ func TestAChangeIsSpread(t *testing.T) {
 }
 
 // With any number of clients, none waits for its turn longer than a second.
-func TestTurns(t *testing.T) {
+func TestPoll_Turns(t *testing.T) {
 	w := waiting{most: 1 << 40}
 	for _, n := range []int64{1, 100, 1 << 30} {
 		w.now.Store(n)
@@ -175,7 +175,7 @@ func TestTurns(t *testing.T) {
 }
 
 // Beyond the limit clients are answered at once, with a long pause.
-func TestWaitingClientsAreBounded(t *testing.T) {
+func TestPoll_WaitingClientsBounded(t *testing.T) {
 	r := start(t, testConfig(func(c *Config) { c.Limits.MaxWaiting = 2 }))
 	r.source.set("shop", tableOf("1", 0.5))
 	first, second := r.later(question1, "If-None-Match", `W/"1"`), r.later(question1, "If-None-Match", `W/"1"`)
@@ -192,7 +192,7 @@ func TestWaitingClientsAreBounded(t *testing.T) {
 }
 
 // A client that disconnects frees its place.
-func TestAClientLeaves(t *testing.T) {
+func TestPoll_ClientLeaves(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("1", 0.5))
 	ctx, leave := context.WithCancel(t.Context())
@@ -206,7 +206,7 @@ func TestAClientLeaves(t *testing.T) {
 }
 
 // Shutdown answers waiting clients at once.
-func TestShutdownAnswersWhoWaits(t *testing.T) {
+func TestPoll_ShutdownAnswersWaiting(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.source.set("shop", tableOf("1", 0.5))
 	var all []<-chan reply
@@ -227,7 +227,7 @@ func TestShutdownAnswersWhoWaits(t *testing.T) {
 }
 
 // The rates of a sampler are withdrawn when it ends.
-func TestWithdrawnWhileClientsWait(t *testing.T) {
+func TestPoll_WithdrawWhileWaiting(t *testing.T) {
 	r := start(t, testConfig(nil))
 	r.server.publication = publication{}
 	withdraw, err := r.server.Publish("adaptive_sampler", r.source)
@@ -243,7 +243,7 @@ func TestWithdrawnWhileClientsWait(t *testing.T) {
 }
 
 // Encoded answers are bounded by bytes; an evicted answer is encoded again.
-func TestAnswersAreBounded(t *testing.T) {
+func TestAnswers_Bounded(t *testing.T) {
 	a := newAnswers(10_000)
 	made := 0
 	get := func(service, revision string) int64 {
@@ -285,7 +285,7 @@ func TestAnswersAreBounded(t *testing.T) {
 
 // Long names and long queries do not exceed the memory bound: an answer keeps only the names of a query, and they
 // count.
-func TestAnswersWeighTheirNames(t *testing.T) {
+func TestAnswers_SizeIncludesNames(t *testing.T) {
 	const mib = 1 << 20
 	r := newRig(t, testConfig(func(c *Config) { c.Limits.MaxAnswersMiB = 1 }))
 	t.Cleanup(func() { require.NoError(t, r.server.Shutdown(t.Context())) })
@@ -321,7 +321,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-func TestAnswersAreEncodedOnceByMany(t *testing.T) {
+func TestAnswers_EncodedOnce(t *testing.T) {
 	a := newAnswers(1 << 20)
 	var made int
 	var wg sync.WaitGroup
@@ -335,7 +335,7 @@ func TestAnswersAreEncodedOnceByMany(t *testing.T) {
 	assert.Equal(t, 1, made)
 }
 
-func TestDefaultsAreThoseOfTheCollectorsServers(t *testing.T) {
+func TestDefaults_EqualCollectorServers(t *testing.T) {
 	assert.Equal(t, confighttp.NewDefaultServerConfig().WriteTimeout, testConfig(nil).HTTP.WriteTimeout)
 	assert.Equal(t, longestWait, testConfig(nil).maxWait())
 }

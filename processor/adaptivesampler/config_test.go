@@ -31,14 +31,14 @@ func methodsFile(t testing.TB, text string) string {
 	return writeFile(t, filepath.Join(t.TempDir(), "methods.json"), text)
 }
 
-func TestDefaults(t *testing.T) {
+func TestConfig_Defaults(t *testing.T) {
 	config := createDefaultConfig().(*Config)
 	assert.Equal(t, 1.0, config.DefaultRate)
 	assert.NoError(t, confmap.Validate(config))
 }
 
 // The validate command reports all errors at once: those of the configuration and those of the file.
-func TestValidateCommand(t *testing.T) {
+func TestConfig_ValidateCommand(t *testing.T) {
 	faulty := methodsFile(t, "{\"version\": 1, \"methods\": [\n{\"match\": \"a*\", \"rate\": 7},\n{\"match\": \"b*\"},\n{\"match\": \"c*\", \"mode\": \"offf\"}]}")
 	const (
 		first  = `methods[0].rate (line 2): must be between 1e-09 and 1, found 7: rates are shares, 7% is 0.07`
@@ -110,7 +110,7 @@ func TestValidateCommand(t *testing.T) {
 	assert.Contains(t, err.Error(), "default_rates")
 }
 
-func TestRatesThatAreNone(t *testing.T) {
+func TestConfig_InvalidRates(t *testing.T) {
 	for _, rate := range []float64{0, -1, 1.01, 1e-10, math.NaN(), math.Inf(1)} {
 		assert.Error(t, fileConfig(rate).Validate(), "%v", rate)
 	}
@@ -129,7 +129,7 @@ func readme(t *testing.T) string {
 }
 
 // The processor accepts every configuration in the README, with the files in the repository.
-func TestReadmeConfigurations(t *testing.T) {
+func TestReadme_Configurations(t *testing.T) {
 	text := readme(t)
 	t.Chdir("../..")
 	blocks := strings.Split(text, "```yaml\n")[1:]
@@ -153,12 +153,12 @@ func TestReadmeConfigurations(t *testing.T) {
 	}
 }
 
-func TestConfigStruct(t *testing.T) {
+func TestConfig_Struct(t *testing.T) {
 	require.NoError(t, componenttest.CheckConfigStruct(NewFactory().CreateDefaultConfig()))
 }
 
 // Values in YAML arrive in the configuration.
-func TestUnmarshal(t *testing.T) {
+func TestConfig_Unmarshal(t *testing.T) {
 	c := createDefaultConfig().(*Config)
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{
 		"strategy": "budget", "interval": "30s", "rates": "sampling_rates/a", "shadow": []any{"mid", "inner"},
@@ -177,7 +177,7 @@ func TestUnmarshal(t *testing.T) {
 }
 
 // bounds.yaml, the source of docs/reference/bounds.md, agrees with the code.
-func TestBoundsAreDocumented(t *testing.T) {
+func TestBounds_Documented(t *testing.T) {
 	text, err := os.ReadFile("bounds.yaml")
 	require.NoError(t, err)
 	metrics, err := os.ReadFile("documentation.md")
@@ -207,7 +207,7 @@ func TestBoundsAreDocumented(t *testing.T) {
 }
 
 // The README explains every option and every attribute value of the metrics.
-func TestReadmeIsComplete(t *testing.T) {
+func TestReadme_Complete(t *testing.T) {
 	text := readme(t)
 	config := confmap.New()
 	require.NoError(t, config.Marshal(createDefaultConfig()))

@@ -105,7 +105,7 @@ func TestExplanations(t *testing.T) {
 	})
 }
 
-func TestExplanationsOfTheFile(t *testing.T) {
+func TestExplanations_MethodFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{}
 		r := startWith(t, &Config{Rates: &deskID}, 1, nil, host{deskID: d})
@@ -128,7 +128,7 @@ func plainOf(p float64) string {
 
 // The sampler's own metrics are broken down by tier and reason. The defaults of the file are named as the rule only
 // if they are set.
-func TestTiersReasonsAndRules(t *testing.T) {
+func TestExplanations_TiersReasonsAndRules(t *testing.T) {
 	for file, rule := range map[string]string{
 		`{"version": 1, "tiers": {"t": {}}, "methods": [{"match": "tiered*", "tier": "t"}, {"match": "pinned*", "tier": "t", "rate": 0.5}]}`:                           "",
 		`{"version": 1, "tiers": {"t": {}}, "defaults": {"max": 0.9}, "methods": [{"match": "tiered*", "tier": "t"}, {"match": "pinned*", "tier": "t", "rate": 0.5}]}`: "defaults",

@@ -32,7 +32,7 @@ func counts(b batch, function string, calls int64) {
 }
 
 // The strategy sees everything that arrived, also the spans that were thinned.
-func TestLearningIsExact(t *testing.T) {
+func TestLearning_Exact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1e-6} // nearly all spans are dropped
 		config := adaptive()
@@ -114,7 +114,7 @@ func TestLearningIsExact(t *testing.T) {
 
 // Calls of other SDKs are estimated from the probability with which their spans arrived. A sampler on the way can
 // have lowered it.
-func TestLearningOfOtherSDKs(t *testing.T) {
+func TestLearning_OtherSDKs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
 		config := adaptive()
@@ -133,7 +133,7 @@ func TestLearningOfOtherSDKs(t *testing.T) {
 }
 
 // Impossible numbers of any sender are ignored.
-func TestLearningFromNonsense(t *testing.T) {
+func TestLearning_InvalidInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
 		config := adaptive()
@@ -173,7 +173,7 @@ func TestLearningFromNonsense(t *testing.T) {
 }
 
 // A batch that the next consumer refuses is sent again and learned once.
-func TestResendsAreLearnedOnce(t *testing.T) {
+func TestLearning_ResendsCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
 		config := adaptive()
@@ -203,7 +203,7 @@ func TestResendsAreLearnedOnce(t *testing.T) {
 }
 
 // The number of remembered batches is bounded.
-func TestRememberedResendsAreBounded(t *testing.T) {
+func TestLearning_RememberedResendsBounded(t *testing.T) {
 	var r resends
 	for i := range int64(maxFailed + 10) {
 		r.remember([]batchID{{seq: i}, {seq: i}})
@@ -214,7 +214,7 @@ func TestRememberedResendsAreBounded(t *testing.T) {
 }
 
 // The scorecard receives the number of calls above the threshold and the time of callees.
-func TestLearningForTheScorecard(t *testing.T) {
+func TestLearning_Scorecard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
 		config := adaptive()
@@ -245,7 +245,7 @@ func TestLearningForTheScorecard(t *testing.T) {
 
 // A method whose calls arrive aggregated is scored like one whose calls arrive singly: by each call, not by their
 // mean.
-func TestSumsAreScoredByTheirCalls(t *testing.T) {
+func TestLearning_AggregatesScoredByCall(t *testing.T) {
 	for _, meter := range []string{decide.MeterWall, decide.MeterCPU} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{unknown: 1}

@@ -52,7 +52,7 @@ func (c *crowd) send(r *rig, d time.Duration, times float64, keep func(method in
 
 // Intervals end half way between full minutes of the clock, independent of the start of the collector and of late
 // or early steps. The first is at least half an interval long.
-func TestIntervalsGoByTheClock(t *testing.T) {
+func TestInterval_FollowsClock(t *testing.T) {
 	full := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for begins, ends := range map[time.Duration]time.Duration{0: 30, 1: 90, 29: 90, 30: 90, 31: 90, 59: 90, 60: 90} {
 		assert.Equal(t, full.Add(ends*time.Second), endOf(full.Add(begins*time.Second), time.Minute), begins)
@@ -77,7 +77,7 @@ func TestIntervalsGoByTheClock(t *testing.T) {
 
 // From the first second on, no interval keeps more than its limit under any load. The kept records represent all
 // calls.
-func TestTheLimitHoldsInEveryInterval(t *testing.T) {
+func TestLimit_HoldsInEveryInterval(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -116,7 +116,7 @@ func TestTheLimitHoldsInEveryInterval(t *testing.T) {
 
 // The first calls of a new method of a known version are kept at the rate they arrive with, as for the first
 // methods of a version. They are not thinned to the served rate.
-func TestAMethodOfAKnownVersionBeginsAtWhatArrives(t *testing.T) {
+func TestLimit_NewMethodStartsAtArrivingRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := adaptive()
 		config.ColdStart.Thin = false
@@ -139,7 +139,7 @@ func TestAMethodOfAKnownVersionBeginsAtWhatArrives(t *testing.T) {
 }
 
 // The limits hold for a service that appears at a running collector, and for all services together.
-func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
+func TestLimit_NewServiceAndTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		config := adaptive()
@@ -164,7 +164,7 @@ func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
 
 // Counts, aggregates and tail samples always pass, as do methods with a fixed rate in the method file. A `min` of
 // the file is respected.
-func TestWhatIsNotLimited(t *testing.T) {
+func TestLimit_Exemptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := adaptive()
 		config.Budget.RecordsPerSecond = 0.1
@@ -204,7 +204,7 @@ func TestWhatIsNotLimited(t *testing.T) {
 }
 
 // Concurrent batches of many receivers share one limit.
-func TestManyBatchesShareTheLimit(t *testing.T) {
+func TestLimit_SharedByConcurrentBatches(t *testing.T) {
 	config := adaptive()
 	config.Rates = nil
 	r := startWith(t, config, 1, strategyOf(config), componenttest.NewNopHost())
@@ -231,7 +231,7 @@ func TestManyBatchesShareTheLimit(t *testing.T) {
 	assert.LessOrEqual(t, float64(kept), 1.2*25*60)
 }
 
-func TestLimitsAreChecked(t *testing.T) {
+func TestLimit_Validated(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Config)
 		want   string

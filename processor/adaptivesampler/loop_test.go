@@ -48,7 +48,7 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // The warning about a budget that is too small is logged once an hour while the condition lasts.
-func TestABudgetThatIsTooSmallIsSaid(t *testing.T) {
+func TestLoop_WarnsOfSmallBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
 		r := startWith(t, adaptive(), 1, s, host{deskID: &desk{}})
@@ -69,7 +69,7 @@ func TestABudgetThatIsTooSmallIsSaid(t *testing.T) {
 }
 
 // A decision takes effect here and is served, a lower rate at once. A change within the noise wakes no SDK.
-func TestTheLoop(t *testing.T) {
+func TestLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &scripted{unknown: 0.5, class: "inner"}, &desk{}
 		r := startWith(t, adaptive(), 1, s, host{deskID: d})
@@ -131,7 +131,7 @@ func TestTheLoop(t *testing.T) {
 }
 
 // The method file overrides the strategy, also when it changes at run time.
-func TestTheFileBoundsTheStrategy(t *testing.T) {
+func TestLoop_MethodFileBoundsStrategy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := adaptive()
 		config.MethodsFile = methodsFile(t, `{"version": 1, "tiers": {"t": {}}, "methods": [
@@ -178,7 +178,7 @@ func TestTheFileBoundsTheStrategy(t *testing.T) {
 }
 
 // Each target receives its own table.
-func TestWhoIsServedWhat(t *testing.T) {
+func TestServe_TablePerTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &scripted{unknown: 0.5}, &desk{}
 		s.say("f", 0.1)
@@ -214,7 +214,7 @@ func TestWhoIsServedWhat(t *testing.T) {
 }
 
 // Without a strategy the method file is served to SDKs that have no file.
-func TestTheFileIsServed(t *testing.T) {
+func TestServe_MethodFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := &Config{Rates: &deskID, DefaultRate: 0.75, MethodsFile: methodsFile(t, `{"version": 1, "tiers": {"inner": {"rate": 0.25}}, "methods": [
 			{"match": "shop/cart.*", "tier": "inner", "cpu_rate": 0.5}, {"class": "shop/web.Handler", "method": "*", "rate": 1},
@@ -244,7 +244,7 @@ func TestTheFileIsServed(t *testing.T) {
 }
 
 // Without a configured rate no rate is served: SDKs have their own configuration.
-func TestNothingSaidNothingServed(t *testing.T) {
+func TestServe_NothingConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{}
 		startWith(t, &Config{Rates: &deskID}, 1, nil, host{deskID: d})
@@ -255,7 +255,7 @@ func TestNothingSaidNothingServed(t *testing.T) {
 	})
 }
 
-func TestTheExtensionThatIsNotThere(t *testing.T) {
+func TestServe_MissingExtension(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		host host
@@ -279,7 +279,7 @@ func TestTheExtensionThatIsNotThere(t *testing.T) {
 }
 
 // Steps between and during batches lose and mix up nothing.
-func TestStepsBesideBatches(t *testing.T) {
+func TestLoop_StepsDuringBatches(t *testing.T) {
 	config := adaptive()
 	config.Rates, config.Interval = nil, time.Second
 	s := &scripted{unknown: 1}

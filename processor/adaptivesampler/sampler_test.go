@@ -33,7 +33,7 @@ const twoTiers = `{"version": 1,
 
 // The table lists probabilities and trace states before and after the sampler. rv and trace ids are fixed, so the
 // results are deterministic except where noted.
-func TestDecisions(t *testing.T) {
+func TestSampler_Decisions(t *testing.T) {
 	high := pcommon.TraceID{15: 1, 9: 0xff}
 	low := pcommon.TraceID{15: 1}
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestDecisions(t *testing.T) {
 }
 
 // Attributes of an earlier sampler are updated when the rate changes.
-func TestEarlierStampsFollow(t *testing.T) {
+func TestSampler_UpdatesEarlierAttributes(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "methods": [{"class": "c", "method": "m", "rate": 0.25}]}`), DefaultRate: 1}, 1)
 	b := newBatch("scope")
 	span := b.call("c.m", 0.5, "ot=th:8;rv:f0000000000000")
@@ -114,7 +114,7 @@ func TestEarlierStampsFollow(t *testing.T) {
 }
 
 // Spans that are not measurements pass at any rate. Methods that are off are dropped except for their counts.
-func TestWhatIsNeverThinned(t *testing.T) {
+func TestSampler_NeverThinned(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "defaults": {"rate": 1e-9}, "tiers": {"t": {}},
 		"methods": [{"class": "c", "method": "off", "mode": "off", "tier": "t"}]}`), DefaultRate: 1}, 1)
 	b := newBatch("scope")
@@ -163,7 +163,7 @@ func TestWhatIsNeverThinned(t *testing.T) {
 	}, r.counters())
 }
 
-func TestReasonsAndTiers(t *testing.T) {
+func TestSampler_ReasonsAndTiers(t *testing.T) {
 	for _, c := range []struct{ file, function, tier, reason string }{
 		{twoTiers, "shop/cart.(*Cart).Total", "inner", "methods[0] shop/cart.*"},
 		{twoTiers, "shop/web.Handler.Get", "entry", "methods[1] shop/web.Handler.*"},
@@ -191,7 +191,7 @@ func TestReasonsAndTiers(t *testing.T) {
 }
 
 // The method of a foreign span is found by any of its identifying names.
-func TestIdentities(t *testing.T) {
+func TestSampler_Identities(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, twoTiers), DefaultRate: 1}, 1)
 	b := newBatch("http")
 	b.foreign("GET /cart", 1e-6, methodspan.BasisAssumed, "", pcommon.TraceID{})
@@ -209,7 +209,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-func TestEmptyScopesAndResourcesGo(t *testing.T) {
+func TestSampler_RemovesEmptyScopesAndResources(t *testing.T) {
 	r := start(t, &Config{MethodsFile: methodsFile(t, twoTiers), DefaultRate: 1}, 1)
 	b := newBatch("a")
 	b.call("shop/web.Handler.Ping", 1, "")
@@ -229,7 +229,7 @@ func TestEmptyScopesAndResourcesGo(t *testing.T) {
 	assert.Empty(t, r.sink.AllTraces(), "an empty batch is not passed on")
 }
 
-func TestFileChangesWhileRunning(t *testing.T) {
+func TestSampler_FileChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := methodsFile(t, `{"version": 1, "methods": [{"match": "a*", "rate": 2}]}`)
 		r := start(t, &Config{MethodsFile: path, DefaultRate: 1}, 1)
@@ -260,7 +260,7 @@ func TestFileChangesWhileRunning(t *testing.T) {
 	})
 }
 
-func TestStartWithoutTheFile(t *testing.T) {
+func TestStart_MissingFile(t *testing.T) {
 	config := complete(&Config{MethodsFile: methodsFile(t, "{"), DefaultRate: 1})
 	p, err := NewFactory().CreateTraces(context.Background(), processortest.NewNopSettings(NewFactory().Type()), config, consumertest.NewNop())
 	require.NoError(t, err, "creating touches no file")
@@ -268,11 +268,11 @@ func TestStartWithoutTheFile(t *testing.T) {
 	assert.NoError(t, p.Shutdown(context.Background()))
 }
 
-func TestShutdown(t *testing.T) {
+func TestSampler_Shutdown(t *testing.T) {
 	processortest.VerifyShutdown(t, NewFactory(), complete(&Config{DefaultRate: 1, MethodsFile: methodsFile(t, twoTiers)}))
 }
 
-func TestTierLabelsAreBounded(t *testing.T) {
+func TestSampler_TierLabelsBounded(t *testing.T) {
 	r := start(t, &Config{DefaultRate: 1}, 1)
 	tel, err := newTelemetry(r.metrics.NewTelemetrySettings())
 	require.NoError(t, err)
@@ -287,7 +287,7 @@ func TestTierLabelsAreBounded(t *testing.T) {
 }
 
 // Concurrent batches during changes of the file lose and mix up nothing.
-func TestConcurrentBatches(t *testing.T) {
+func TestSampler_ConcurrentBatches(t *testing.T) {
 	path := methodsFile(t, `{"version": 1, "defaults": {"rate": 0.5}}`)
 	r := start(t, &Config{MethodsFile: path, DefaultRate: 1}, 3)
 	var wait sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 )
 
 // A waiter is woken when its table changes for any reason, and is not woken when it stays the same.
-func TestServedWakesWhoHasAnotherTable(t *testing.T) {
+func TestServed_WakesOnTableChange(t *testing.T) {
 	table := func(revision string) *rates.Table { return &rates.Table{Revision: revision} }
 	shop, web := decide.Group{Service: "shop", Version: "1"}, decide.Group{Service: "web", Version: "1"}
 	target := rates.Target{Service: "shop", Version: "1", Instance: "a"}

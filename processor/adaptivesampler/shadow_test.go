@@ -35,7 +35,7 @@ func mixture(seed uint64) ptrace.Traces {
 }
 
 // In shadow the output equals the input byte for byte, and no rates are served.
-func TestShadowChangesNothing(t *testing.T) {
+func TestShadow_ChangesNothing(t *testing.T) {
 	for _, rate := range []float64{0.01, 0} {
 		synctest.Test(t, func(t *testing.T) {
 			config := adaptive()
@@ -71,7 +71,7 @@ func TestShadowChangesNothing(t *testing.T) {
 }
 
 // The number of records that shadow predicts is the expected number kept without shadow.
-func TestShadowTellsWhatWouldBe(t *testing.T) {
+func TestShadow_ReportsIntendedDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		s := &scripted{unknown: 0.1}

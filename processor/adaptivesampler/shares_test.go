@@ -156,7 +156,7 @@ func under(t *testing.T, config *Config, from string, a attack, minutes int) (vi
 
 // A sender that floods the collector takes no records from another sender within its share. The flooding sender gets
 // the remaining records.
-func TestAFloodTakesNoRecordsOfOthers(t *testing.T) {
+func TestShares_FloodTakesNoRecordsOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -178,7 +178,7 @@ func TestAFloodTakesNoRecordsOfOthers(t *testing.T) {
 }
 
 // Senders that need less than an equal share get all they need. The others share the rest equally.
-func TestSendersShareWhatIsLeft(t *testing.T) {
+func TestShares_SendersShareRemainder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		r := start(t, sharing(), 1)
@@ -217,7 +217,7 @@ func TestSendersShareWhatIsLeft(t *testing.T) {
 
 // Known senders that begin to flood late in an interval still get their shares of it. The total then reaches at most
 // twice its limit.
-func TestLateFloodsHaveTheirShares(t *testing.T) {
+func TestShares_LateFloods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		r := start(t, sharing(), 1)
@@ -245,7 +245,7 @@ func TestLateFloodsHaveTheirShares(t *testing.T) {
 }
 
 // A sender that uses a name first and then floods the collector loses the name to the other sender.
-func TestAClaimedNameGoesBack(t *testing.T) {
+func TestShares_FloodingSenderLosesName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		halfPast()
 		r := start(t, sharing(), 1)
@@ -274,7 +274,7 @@ func oneOf(service string) batch {
 }
 
 // A version from a state file belongs to no sender's share until its first batch.
-func TestAVersionOfAStateFileGetsItsSender(t *testing.T) {
+func TestShares_RestoredVersionGetsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := sharing()
 		config.State.File = filepath.Join(t.TempDir(), "sampler.state")
@@ -305,7 +305,7 @@ func totalOf(xs []float64) (total float64) {
 }
 
 // The number of limits is bounded for any number of addresses and names in one interval.
-func TestLimitsOfSendersAreBounded(t *testing.T) {
+func TestShares_SendersBounded(t *testing.T) {
 	l := &intervalLimits{interval: time.Minute, service: 1, total: 10, byService: map[decide.Group]*intervalLimit{}, bySender: map[string]*intervalLimit{}}
 	for i := range 3 * maxGroups {
 		both := l.of(decide.Group{Service: fmt.Sprint(i)}, fmt.Sprint(i))

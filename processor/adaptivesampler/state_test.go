@@ -75,7 +75,7 @@ func TestRestart(t *testing.T) {
 }
 
 // The state is also written at run time. A failed write is logged.
-func TestTheStateIsWrittenNowAndThen(t *testing.T) {
+func TestState_WrittenPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := keeping(t)
 		r := startWith(t, config, 1, &scripted{state: "x"}, host{deskID: &desk{}})
@@ -95,7 +95,7 @@ func TestTheStateIsWrittenNowAndThen(t *testing.T) {
 
 // An invalid state file is logged once and moved aside. The sampler then starts as if for the first time: it neither
 // keeps nor drops everything.
-func TestAStateThatIsNone(t *testing.T) {
+func TestState_Invalid(t *testing.T) {
 	valid := func(s samplerState) []byte {
 		data, err := json.Marshal(s)
 		require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestAStateThatIsNone(t *testing.T) {
 }
 
 // A state file that cannot be read can be valid. It is not overwritten, neither at run time nor at shutdown.
-func TestAStateThatCannotBeRead(t *testing.T) {
+func TestState_Unreadable(t *testing.T) {
 	for name, place := range map[string]func(file string) error{
 		"unreadable": func(file string) error { return os.Symlink(t.TempDir(), file) }, // for root, too
 		"immovable": func(file string) error {
@@ -193,7 +193,7 @@ func TestAStateThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAStateFileIsOneSamplers(t *testing.T) {
+func TestState_FileExclusive(t *testing.T) {
 	config := keeping(t)
 	startWith(t, config, 1, &scripted{}, host{deskID: &desk{}})
 	other := build(t, config, 1, &scripted{})
@@ -204,7 +204,7 @@ func TestAStateFileIsOneSamplers(t *testing.T) {
 }
 
 // The state of both real strategies survives a restart of the processor.
-func TestRestartWithRealStrategies(t *testing.T) {
+func TestRestart_RealStrategies(t *testing.T) {
 	for _, strategy := range []string{decide.StrategyTiers, decide.StrategyBudget} {
 		t.Run(strategy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestRestartWithRealStrategies(t *testing.T) {
 }
 
 // A killed sampler continues from the last written state. Its successor makes the decisions that it would have made.
-func TestKilled(t *testing.T) {
+func TestState_ProcessKilled(t *testing.T) {
 	for _, strategy := range []string{decide.StrategyTiers, decide.StrategyBudget} {
 		t.Run(strategy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

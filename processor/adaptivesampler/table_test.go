@@ -43,7 +43,7 @@ func (t *methodTable) sizes() (places, spellings, groups int) {
 
 // Methods beyond the bound share the overflow place: they are counted there and sampled at its rate. Rules of the
 // method file still apply to each of them.
-func TestOverflow(t *testing.T) {
+func TestTable_Overflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := bounded(8)
 		config.MethodsFile = methodsFile(t, `{"version": 1, "methods": [{"class": "pkg", "method": "f19", "mode": "off"}, {"class": "pkg", "method": "f18", "rate": 0.75}]}`)
@@ -72,7 +72,7 @@ func TestOverflow(t *testing.T) {
 }
 
 // Methods that are seen once displace each other, never methods in use.
-func TestEviction(t *testing.T) {
+func TestTable_Eviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
 		r := startWith(t, bounded(80), 1, s, componenttest.NewNopHost())
@@ -104,7 +104,7 @@ func TestEviction(t *testing.T) {
 }
 
 // The number of service versions is bounded.
-func TestVersionsAreBounded(t *testing.T) {
+func TestTable_VersionsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
 		r := startWith(t, bounded(50_000), 1, s, componenttest.NewNopHost())
@@ -127,7 +127,7 @@ func TestVersionsAreBounded(t *testing.T) {
 }
 
 // Versions not seen for long make room for new ones, even if there is room for their methods.
-func TestOldVersionsMakeRoom(t *testing.T) {
+func TestTable_EvictsOldVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startWith(t, bounded(50_000), 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
 		l := r.processor.(*resends).loop
@@ -164,7 +164,7 @@ func TestOldVersionsMakeRoom(t *testing.T) {
 
 // A version can be evicted while a batch of it is processed. The batch then adds the version and its methods again,
 // and the counted places match the existing ones.
-func TestAVersionThatGoesDuringABatch(t *testing.T) {
+func TestTable_VersionEvictedDuringBatch(t *testing.T) {
 	config := bounded(50_000)
 	config.Interval = time.Hour
 	r := startWith(t, config, 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
@@ -220,7 +220,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 }
 
 // Any characters are allowed in names.
-func TestHostileNames(t *testing.T) {
+func TestTable_HostileNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &scripted{unknown: 0.5}, &desk{}
 		config := keeping(t)
@@ -262,7 +262,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 // A sender that invents versions and methods leaves room for other senders.
-func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
+func TestTable_SingleSenderBounded(t *testing.T) {
 	r := startWith(t, bounded(80), 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
 	table := r.processor.(*resends).loop.table
 	meet := func(sender, version string, methods int) {
@@ -297,7 +297,7 @@ func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
 }
 
 // Two concurrent batches bring the same version, and only one of them has its price.
-func TestAKnownPriceStays(t *testing.T) {
+func TestTable_KeepsKnownPrice(t *testing.T) {
 	config := bounded(100)
 	config.Interval = time.Hour
 	r := startWith(t, config, 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())

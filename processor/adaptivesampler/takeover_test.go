@@ -13,7 +13,7 @@ import (
 
 // A process that comes from another collector keeps the rates served there until it has reported here and the
 // strategy has decided. A process without served rates starts cold.
-func TestRatesOfTheCollectorBefore(t *testing.T) {
+func TestTakeover_KeepsPreviousRates(t *testing.T) {
 	for name, c := range map[string]struct {
 		served bool
 		file   string
@@ -72,7 +72,7 @@ func report(version string) ptrace.Traces {
 
 // A collector that replaces another serves no rates to a service until it has reported, because rarely kept methods
 // have not been seen before that. The wait for a report is bounded.
-func TestServesWhatHasReported(t *testing.T) {
+func TestTakeover_ServesOnlyReported(t *testing.T) {
 	moved := func(method string) ptrace.Traces {
 		b := of("1")
 		b.ResourceSpans().At(0).ScopeSpans().At(0).Scope().Attributes().PutBool(methodspan.AttrRatesServed, true)

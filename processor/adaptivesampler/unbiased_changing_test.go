@@ -19,7 +19,7 @@ import (
 
 // Estimates stay unbiased while rates change between steps, both with a script and with the real strategies, which
 // decide from the same calls.
-func TestChangingRatesAreUnbiased(t *testing.T) {
+func TestThinning_UnbiasedUnderChangingRates(t *testing.T) {
 	origins := map[string]add{
 		"ours":            ours(0.5, plain),
 		"ours, no state":  ours(0.5, func(sampling.Threshold, sampling.Randomness) string { return "" }),
@@ -74,7 +74,7 @@ func TestChangingRatesAreUnbiased(t *testing.T) {
 
 // The records kept of a sender above its share estimate all its calls without bias, even while another sender floods
 // the collector.
-func TestAShareIsUnbiased(t *testing.T) {
+func TestThinning_UnbiasedForShares(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -113,7 +113,7 @@ func mixed(adds ...add) add {
 
 // After any number of stages, the sum of value / p is an unbiased estimate of the true total (Horvitz and Thompson),
 // and the sum of 1 / p one of the number of calls. th and rv agree with p for any tool that reads them.
-func TestThinningIsUnbiased(t *testing.T) {
+func TestThinning_Unbiased(t *testing.T) {
 	noState := func(sampling.Threshold, sampling.Randomness) string { return "" }
 	onlyTh := func(th sampling.Threshold, _ sampling.Randomness) string { return "ot=th:" + th.TValue() }
 	origins := []origin{
@@ -211,7 +211,7 @@ func checkUnbiased(t *testing.T, out []ptrace.Span, lowest, truth float64, calls
 
 // This test shows that the previous one can fail: a sampler that treats the trace ids of the stock sampler as random
 // and thins by them drops all spans.
-func TestThinningByTraceIDWouldBeWrong(t *testing.T) {
+func TestThinning_ByTraceIDBiased(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	sent, kept := 0, 0
 	rare, th := stock(0.001), methodspan.ThresholdOf(0.1)

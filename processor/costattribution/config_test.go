@@ -28,7 +28,7 @@ func priceBook(t testing.TB, text string) string {
 }
 
 // The command reports all faults at once: those of the configuration and those of the file.
-func TestValidateCommand(t *testing.T) {
+func TestConfig_ValidateCommand(t *testing.T) {
 	faulty := priceBook(t, "prices:\n- {region: a, usd_per_core_hour: -1}\n- {region: b, usd_per_core_hour: 1}\n- {regin: c, usd_per_core_hour: 1}\n")
 	const (
 		first  = "prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found -1"
@@ -94,7 +94,7 @@ func readme(t *testing.T) string {
 
 // Every configuration in the README is one that the processor takes, with the
 // files that the repository ships.
-func TestReadmeConfigurations(t *testing.T) {
+func TestReadme_Configurations(t *testing.T) {
 	text := readme(t)
 	t.Chdir("../..")
 	blocks := strings.Split(text, "```yaml\n")[1:]
@@ -117,7 +117,7 @@ func TestReadmeConfigurations(t *testing.T) {
 }
 
 // Every option and every label of the metrics is explained.
-func TestReadmeIsComplete(t *testing.T) {
+func TestReadme_Complete(t *testing.T) {
 	text := readme(t)
 	config := confmap.New()
 	require.NoError(t, config.Marshal(createDefaultConfig()))

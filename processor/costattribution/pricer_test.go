@@ -32,7 +32,7 @@ var (
 	abroad   = pricebook.Place{CloudProvider: "aws", Region: "us"}
 )
 
-func TestPricesOnResources(t *testing.T) {
+func TestPricer_Resources(t *testing.T) {
 	r := start(t, &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 	td := ptrace.NewTraces()
 	for _, p := range []pricebook.Place{onDemand, spot, abroad, {}} {
@@ -65,7 +65,7 @@ func TestPricesOnResources(t *testing.T) {
 	}, r.counters())
 }
 
-func TestInlineDefaultAndNothing(t *testing.T) {
+func TestPricer_InlineDefaultAndNone(t *testing.T) {
 	td := func() ptrace.Traces {
 		td := ptrace.NewTraces()
 		call(process(td, abroad), 1000, 1, 1)
@@ -87,7 +87,7 @@ func TestInlineDefaultAndNothing(t *testing.T) {
 }
 
 // Ordinary traces pass as they came; a resource that has both is ours.
-func TestOrdinaryTraces(t *testing.T) {
+func TestPricer_OrdinaryTraces(t *testing.T) {
 	r := start(t, &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 	td := ptrace.NewTraces()
 	process(td, onDemand).AppendEmpty().SetName("GET /")
@@ -106,7 +106,7 @@ func TestOrdinaryTraces(t *testing.T) {
 	assert.Empty(t, source)
 }
 
-func TestPreviews(t *testing.T) {
+func TestPricer_Previews(t *testing.T) {
 	const hour = nanosPerHour
 	for _, c := range []struct {
 		name     string
@@ -175,7 +175,7 @@ func closeTo(t *testing.T, want, got any) {
 	assert.InEpsilon(t, want, got, 1e-12)
 }
 
-func TestBookChangesWhileRunning(t *testing.T) {
+func TestPricer_BookChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := priceBook(t, "{list_prices: false, default: {usd_per_core_hour: -1}}")
 		r := start(t, &Config{PriceBook: path})
@@ -203,7 +203,7 @@ func TestBookChangesWhileRunning(t *testing.T) {
 	})
 }
 
-func TestStartWithoutTheFile(t *testing.T) {
+func TestStart_MissingFile(t *testing.T) {
 	p, err := NewFactory().CreateTraces(context.Background(), processortest.NewNopSettings(NewFactory().Type()),
 		&Config{PriceBook: t.TempDir() + "/absent"}, consumertest.NewNop())
 	require.NoError(t, err, "creating touches no file")
@@ -211,12 +211,12 @@ func TestStartWithoutTheFile(t *testing.T) {
 	assert.NoError(t, p.Shutdown(context.Background()))
 }
 
-func TestShutdown(t *testing.T) {
+func TestPricer_Shutdown(t *testing.T) {
 	processortest.VerifyShutdown(t, NewFactory(), &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 }
 
 // A converter further down reads the stamped attributes.
-func TestRowsBearThePrice(t *testing.T) {
+func TestPricer_PriceReachesRows(t *testing.T) {
 	r := start(t, &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 	td := ptrace.NewTraces()
 	for _, p := range []pricebook.Place{spot, abroad} {

@@ -38,7 +38,7 @@ func (r *rig) amounts() map[string]float64 {
 }
 
 // The CPU time of a process is counted once; of nested calls only the outermost is counted.
-func TestCoreHoursAndDollarsByServiceAndTier(t *testing.T) {
+func TestSpend_ByServiceAndTier(t *testing.T) {
 	const hour = 3_600_000_000_000
 	r := start(t, &Config{Previews: true, PriceBook: priceBook(t, twoPrices)})
 	td := ptrace.NewTraces()
@@ -76,7 +76,7 @@ func TestCoreHoursAndDollarsByServiceAndTier(t *testing.T) {
 }
 
 // Services and tiers beyond the bounds are added up under a name of their own.
-func TestLabelsAreBounded(t *testing.T) {
+func TestSpend_LabelsBounded(t *testing.T) {
 	r := start(t, &Config{Previews: true, PriceBook: priceBook(t, twoPrices)})
 	for i := range maxServices + 50 {
 		td := ptrace.NewTraces()

@@ -22,7 +22,7 @@ func (b *bench) planned() float64 {
 	return total
 }
 
-func TestTheBudgetIsSpentAndNotExceeded(t *testing.T) {
+func TestBudget_SpentNotExceeded(t *testing.T) {
 	b := newBench(t, budgetOf(50))
 	var seen []Observation
 	for i := range 300 {
@@ -34,7 +34,7 @@ func TestTheBudgetIsSpentAndNotExceeded(t *testing.T) {
 	within(t, b.planned(), b.s.Stats().Planned, 1e-9)
 }
 
-func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
+func TestBudget_RecordsByRootTimeAndSpread(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.FloorRecordsPerDay = 100, 0, 0, 0
 	})
@@ -50,7 +50,7 @@ func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
 }
 
 // The unused share of a method reaches methods that are known less well.
-func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
+func TestBudget_UnusedShareIsRedistributed(t *testing.T) {
 	even, wide := called(named(shop, "even"), 6e6, 1e-3, 1e6, 0.2), called(named(shop, "wide"), 6e6, 1e-3, 1e3, 5)
 	dayOf := func(perSecond float64) (evens, wides float64, reason string) {
 		b := newBench(t, func(c *Config) {
@@ -73,7 +73,7 @@ func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
 }
 
 // A few expensive methods decide the error of the total, and have a share for that.
-func TestTheTotalHasAPartOfItsOwn(t *testing.T) {
+func TestBudget_ReservesShareForTotal(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.MinRate = 10, 0, 0.5, 1e-9
 	})
@@ -88,7 +88,7 @@ func TestTheTotalHasAPartOfItsOwn(t *testing.T) {
 	within(t, 10, b.planned(), 0.06)
 }
 
-func TestRareMethodsHaveTheFloor(t *testing.T) {
+func TestBudget_RareMethodsGetFloor(t *testing.T) {
 	b := newBench(t, budgetOf(50))
 	busy := called(named(shop, "busy"), 6e7, 1e-5, 1e7, 1)
 	rare := called(named(shop, "rare"), 1, 0.01, 10, 1)           // 1,440 a day
@@ -98,7 +98,7 @@ func TestRareMethodsHaveTheFloor(t *testing.T) {
 	assert.Equal(t, 1.0, b.decision(rarest.Key).P)
 }
 
-func TestFloorsBeyondTheBudgetAreScaled(t *testing.T) {
+func TestBudget_ScalesExcessiveFloors(t *testing.T) {
 	b := newBench(t, budgetOf(1))
 	var seen []Observation
 	for i := range 1000 { // 200 a day each would be 2.3 a second
@@ -108,7 +108,7 @@ func TestFloorsBeyondTheBudgetAreScaled(t *testing.T) {
 	within(t, 1, b.planned(), 0.06)
 }
 
-func TestPinsAreTakenFromTheBudget(t *testing.T) {
+func TestBudget_IncludesPins(t *testing.T) {
 	b := newBench(t, budgetOf(50))
 	pinned := called(named(shop, "pinned"), 40*60, 1, 1e5, 1)
 	pinned.Rule = ruled(t, `"rate": 1`)
@@ -118,7 +118,7 @@ func TestPinsAreTakenFromTheBudget(t *testing.T) {
 }
 
 // Pinned rates above the budget leave a tenth of it to the others, and a warning is reported.
-func TestPinsLeaveATenth(t *testing.T) {
+func TestBudget_PinsLeaveTenth(t *testing.T) {
 	b := newBench(t, budgetOf(50))
 	pinned := called(named(shop, "pinned"), 1000*60, 1, 1e5, 1)
 	pinned.Rule = ruled(t, `"rate": 1`)
@@ -131,7 +131,7 @@ func TestPinsLeaveATenth(t *testing.T) {
 	assert.Equal(t, 1, b.s.Stats().OverdrawnBudgets)
 }
 
-func TestFloorsThatDoNotFitAreSaid(t *testing.T) {
+func TestBudget_WarnsOfExcessiveFloors(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Budget.RecordsPerSecond, c.ForgetAfter = 0.1, time.Hour })
 	var seen []Observation
 	for i := range 100 {
@@ -143,7 +143,7 @@ func TestFloorsThatDoNotFitAreSaid(t *testing.T) {
 	assert.Zero(t, b.s.Stats().OverdrawnBudgets, "most have gone")
 }
 
-func TestOneBudgetForAllOrOneForEachService(t *testing.T) {
+func TestBudget_GlobalOrPerService(t *testing.T) {
 	for per, want := range map[string]float64{PerAll: 50, PerService: 100} {
 		b := newBench(t, func(c *Config) { c.Budget.RecordsPerSecond, c.Budget.Per = 50, per })
 		other := Group{Service: "mail", Version: "1"}
@@ -154,7 +154,7 @@ func TestOneBudgetForAllOrOneForEachService(t *testing.T) {
 
 // Two versions that are first seen in one step are decided alike in either order of their observations, because
 // the order is chance.
-func TestVersionsOfOneStepAreInNoOrder(t *testing.T) {
+func TestVersions_OrderIndependentWithinStep(t *testing.T) {
 	other := shop
 	other.Version = "2"
 	few, flood := called(named(shop, "M"), 900, 0.01, 1e6, 0), called(named(other, "M"), 300_000, 0.01, 1e6, 0)

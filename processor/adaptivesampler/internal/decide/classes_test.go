@@ -15,7 +15,7 @@ func from(method string, calls, entry float64) Observation {
 	return s
 }
 
-func TestClassesComeFromPlaceAndFrequency(t *testing.T) {
+func TestClass_ByPlaceAndFrequency(t *testing.T) {
 	b := newBench(t, tiered)
 	entry, mid, inner := from("entry", 6e3, 0.9), from("mid", 6e3, 0.1), from("inner", 6e6, 0.9)
 	b.step(entry, mid, inner)
@@ -28,7 +28,7 @@ func TestClassesComeFromPlaceAndFrequency(t *testing.T) {
 	}
 }
 
-func TestAMethodAtTheThresholdKeepsItsClass(t *testing.T) {
+func TestClass_StableAtThreshold(t *testing.T) {
 	b := newBench(t, tiered)
 	changes, was := 0, ""
 	for i := range 600 { // between 900 and 1,100 calls a second, in waves of every length
@@ -41,7 +41,7 @@ func TestAMethodAtTheThresholdKeepsItsClass(t *testing.T) {
 	assert.LessOrEqual(t, changes, 2, "its first, and one for good")
 }
 
-func TestAnotherClassTakesSomeIntervals(t *testing.T) {
+func TestClass_ChangesAfterSeveralIntervals(t *testing.T) {
 	b := newBench(t, func(c *Config) { tiered(c); c.HalfLife = c.Interval })
 	b.steps(10, from("m", 600, 1))
 	var was []string
@@ -53,7 +53,7 @@ func TestAnotherClassTakesSomeIntervals(t *testing.T) {
 	assert.Equal(t, ClassMid, was[9])
 }
 
-func TestTheFileWinsOverTheClass(t *testing.T) {
+func TestClass_MethodFileOverrides(t *testing.T) {
 	b := newBench(t, tiered)
 	s := from("m", 6e3, 1)
 	s.Rule = ruled(t, `"rate": 0.2, "max": 0.5`)

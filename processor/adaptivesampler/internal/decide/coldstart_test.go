@@ -16,7 +16,7 @@ func uncounted(method string, perSecond, p float64) Observation {
 
 // Records bound the calls before counts arrive: a hot method's rate is right after the first interval, and no
 // rate rises.
-func TestRecordsBoundCallsBeforeCounts(t *testing.T) {
+func TestColdStart_RecordsBoundCalls(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name })
 		hot, rare := uncounted("hot", 200_000, 0.01), uncounted("rare", 5, 0.01)
@@ -38,7 +38,7 @@ func TestRecordsBoundCallsBeforeCounts(t *testing.T) {
 }
 
 // A class guessed from records is replaced by the class that counts show, at once.
-func TestAGuessedClassGivesWay(t *testing.T) {
+func TestColdStart_CountsReplaceGuessedClass(t *testing.T) {
 	b := newBench(t, tiered)
 	s := uncounted("m", 1100, 0.01)
 	b.step(s)
@@ -49,7 +49,7 @@ func TestAGuessedClassGivesWay(t *testing.T) {
 }
 
 // A method that is called far more often than the threshold is an inner one at once.
-func TestAFloodIsInnerAtOnce(t *testing.T) {
+func TestColdStart_FloodIsInnerAtOnce(t *testing.T) {
 	b := newBench(t, tiered)
 	b.steps(5, from("m", 6e3, 0))
 	b.step(from("m", 20*6e3, 0))
@@ -57,7 +57,7 @@ func TestAFloodIsInnerAtOnce(t *testing.T) {
 }
 
 // Processes that ignore the rates keep more than the budget: no rate rises then.
-func TestNoRateRisesWhileTheBudgetIsOverspent(t *testing.T) {
+func TestColdStart_NoRaiseWhileOverspent(t *testing.T) {
 	b := newBench(t, budgetOf(25))
 	var seen []Observation
 	for i := range 20 {

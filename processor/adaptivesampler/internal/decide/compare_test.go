@@ -35,7 +35,7 @@ func ordinary(b *bench) {
 	}
 }
 
-func TestBothVersionsGetTheSameNumberOfRecords(t *testing.T) {
+func TestCompare_EqualRecordsPerVersion(t *testing.T) {
 	b := newBench(t, budgetOf(20))
 	ordinary(b)
 	assert.Zero(t, b.s.Stats().Boosted)
@@ -48,7 +48,7 @@ func TestBothVersionsGetTheSameNumberOfRecords(t *testing.T) {
 	within(t, 20, b.planned(), 0.05)
 }
 
-func TestTiersBoostTheNewVersionAndItsControls(t *testing.T) {
+func TestBoost_NewVersionAndControls(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Strategy = StrategyTiers
 		c.Classes.InnerCallsPerSecond = 1e6
@@ -61,7 +61,7 @@ func TestTiersBoostTheNewVersionAndItsControls(t *testing.T) {
 	assert.Equal(t, 0.001, b.decision(named(shop, "rest")).P)
 }
 
-func TestTheBoostEndsAtItsDeadline(t *testing.T) {
+func TestBoost_EndsAtDeadline(t *testing.T) {
 	b := newBench(t, func(c *Config) { budgetOf(2)(c); c.Boost.Effect = 0.001 })
 	ordinary(b)
 	rollout(b, 120)
@@ -71,7 +71,7 @@ func TestTheBoostEndsAtItsDeadline(t *testing.T) {
 	assert.NotEqual(t, reasonCompared, next.Reason)
 }
 
-func TestTheBoostEndsWithPower(t *testing.T) {
+func TestBoost_EndsWithPower(t *testing.T) {
 	b := newBench(t, func(c *Config) { budgetOf(2)(c); c.Boost.Effect = 0.5 })
 	need := recordsFor(1, 0.5)
 	ordinary(b)
@@ -86,7 +86,7 @@ func TestTheBoostEndsWithPower(t *testing.T) {
 	assert.Greater(t, next.SpreadRecords, need)
 }
 
-func TestTheBoostEndsWithItsControls(t *testing.T) {
+func TestBoost_EndsWithControls(t *testing.T) {
 	b := newBench(t, budgetOf(2))
 	ordinary(b)
 	rollout(b, 10)
@@ -97,13 +97,13 @@ func TestTheBoostEndsWithItsControls(t *testing.T) {
 }
 
 // Two versions that are first seen together have no order.
-func TestNothingIsNewAtTheStart(t *testing.T) {
+func TestBoost_NoNewVersionAtStart(t *testing.T) {
 	b := newBench(t, nil)
 	rollout(b, 5)
 	assert.Zero(t, b.s.Stats().Boosted)
 }
 
-func TestTheBoostCanBeSwitchedOff(t *testing.T) {
+func TestBoost_Disabled(t *testing.T) {
 	b := newBench(t, func(c *Config) { budgetOf(2)(c); c.Boost.Enabled = false })
 	ordinary(b)
 	old, next := rollout(b, 20)
@@ -113,7 +113,7 @@ func TestTheBoostCanBeSwitchedOff(t *testing.T) {
 
 // A new version starts with the wider of the spread of the one before and that of the service: a method that
 // was even before need not be so any longer.
-func TestANewVersionInheritsTheSpread(t *testing.T) {
+func TestCompare_NewVersionInheritsSpread(t *testing.T) {
 	b := newBench(t, nil)
 	for range 60 {
 		b.step(called(named(shop, "even"), 1e4, 0.1, 1e6, 0.1), called(named(shop, "wild"), 1e4, 0.1, 1e6, 3))

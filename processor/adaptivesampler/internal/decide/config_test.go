@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheDefaultsAreValid(t *testing.T) {
+func TestConfig_DefaultsValid(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		cfg := DefaultConfig()
 		cfg.Strategy = name
@@ -18,7 +18,7 @@ func TestTheDefaultsAreValid(t *testing.T) {
 }
 
 // Every fault is reported with its key, the value found and the remedy.
-func TestFaultsOfTheConfiguration(t *testing.T) {
+func TestConfig_Invalid(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Config)
 		want   string

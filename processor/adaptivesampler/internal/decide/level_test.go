@@ -15,7 +15,7 @@ func follow(l *level, r *rand.Rand, perMinute float64, minutes int) {
 	}
 }
 
-func TestALevelIsSteadyUnderChance(t *testing.T) {
+func TestLevel_SteadyUnderChance(t *testing.T) {
 	for _, perMinute := range []float64{0.1, 1, 10, 100, 1e4} {
 		r := rand.New(rand.NewPCG(1, 2))
 		var l level
@@ -36,7 +36,7 @@ func TestALevelIsSteadyUnderChance(t *testing.T) {
 
 // Calls that come in groups of 20 move a level no more than as few single calls would. The group size is learned,
 // and a step is still followed.
-func TestALevelIsSteadyUnderBunches(t *testing.T) {
+func TestLevel_SteadyUnderBunches(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l level
 	var usual burstiness
@@ -60,7 +60,7 @@ func TestALevelIsSteadyUnderBunches(t *testing.T) {
 	assert.Less(t, l.Burstiness.size(&usual), 40.0, "a step is no burst")
 }
 
-func TestALevelFollowsAStepAtOnce(t *testing.T) {
+func TestLevel_FollowsStepAtOnce(t *testing.T) {
 	for _, factor := range []float64{100, 0.01} {
 		r := rand.New(rand.NewPCG(1, 2))
 		var l level
@@ -72,7 +72,7 @@ func TestALevelFollowsAStepAtOnce(t *testing.T) {
 	}
 }
 
-func TestLateCountsAreWaitedFor(t *testing.T) {
+func TestLevel_WaitsForLateCounts(t *testing.T) {
 	b := newBench(t, budgetOf(50))
 	usual := called(named(shop, "m"), 6e6, 1e-3, 1e6, 1)
 	b.steps(30, usual)

@@ -55,7 +55,7 @@ func sum(xs []float64) (total float64) {
 	return total
 }
 
-func TestTheLimitHoldsFromTheFirstRecord(t *testing.T) {
+func TestLimit_HoldsFromFirstRecord(t *testing.T) {
 	var methods []float64 // 0.5 to 200,000 calls a second
 	for i := range 60 {
 		methods = append(methods, 0.5*math.Pow(400_000, float64(i)/59))
@@ -87,14 +87,14 @@ func TestTheLimitHoldsFromTheFirstRecord(t *testing.T) {
 	}
 }
 
-func TestALoadAtTheTargetIsNotCut(t *testing.T) {
+func TestLimit_LoadAtTargetNotCut(t *testing.T) {
 	var l Limit
 	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 25)
 	kept, _, _ := flood(&l, []float64{1000, 700, 700}, 0.01, 0, time.Minute)
 	within(t, 24*60, sum(kept), 0.03)
 }
 
-func TestPinsAreNotCutAndLeaveATenth(t *testing.T) {
+func TestLimit_PinsNotCutAndLeaveTenth(t *testing.T) {
 	var l Limit
 	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 25)
 	flows := []Flow{{Records: 3000, Weight: 3000, Rate: 1, Pinned: true}, {Records: 3000, Weight: 3000, Rate: 1}}
@@ -107,7 +107,7 @@ func TestPinsAreNotCutAndLeaveATenth(t *testing.T) {
 	within(t, 150, rate*3000*ahead, 0.01)
 }
 
-func TestAServiceMetLateGetsItsPart(t *testing.T) {
+func TestLimit_LateServiceGetsShare(t *testing.T) {
 	var l Limit
 	l.Begin(epoch.Add(30*time.Second), epoch.Add(time.Minute), time.Minute, 25)
 	assert.Equal(t, 750.0, l.Most)
@@ -116,7 +116,7 @@ func TestAServiceMetLateGetsItsPart(t *testing.T) {
 }
 
 // At the limit itself a review is due, however few records are left before it.
-func TestTheLimitItselfIsReviewed(t *testing.T) {
+func TestLimit_ReviewDueAtLimit(t *testing.T) {
 	var l Limit
 	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 25)
 	flows := []Flow{{Records: 1485, Weight: 148500, Rate: 1}}
@@ -133,7 +133,7 @@ func TestTheLimitItselfIsReviewed(t *testing.T) {
 
 // First records of unknown methods can exceed the limit. The number of reviews, which cover all methods, does not
 // grow with them.
-func TestFewReviewsFarBeyondTheLimit(t *testing.T) {
+func TestLimit_FewReviewsAboveLimit(t *testing.T) {
 	var l Limit
 	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 20)
 	var flows []Flow

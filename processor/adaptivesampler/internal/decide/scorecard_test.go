@@ -21,7 +21,7 @@ func timed(method string, calls, p float64, each time.Duration) Observation {
 	return s
 }
 
-func TestCheapMethodsGoOffAndDearOnesBecomeUnmanaged(t *testing.T) {
+func TestScorecard_CheapOffExpensiveUnmanaged(t *testing.T) {
 	b := newBench(t, scored)
 	cheap, expensive := timed("cheap", 6e4, 0.01, time.Microsecond), timed("expensive", 6e4, 0.01, 50*time.Microsecond)
 	b.step(cheap, expensive)
@@ -40,7 +40,7 @@ func TestCheapMethodsGoOffAndDearOnesBecomeUnmanaged(t *testing.T) {
 	assert.Equal(t, ScoreUnmanaged, b.decision(expensive.Key).Score, "its account is closed")
 }
 
-func TestAHotspotCanBecomeNormalAgain(t *testing.T) {
+func TestScorecard_HotspotBecomesNormal(t *testing.T) {
 	b := newBench(t, scored)
 	heavy, light := timed("m", 6e4, 0.01, 50*time.Microsecond), timed("m", 6e4, 0.01, time.Microsecond)
 	heavy.Called, light.Called = 0, 0 // inclusive time alone: the mean behind exclusive time has a long memory
@@ -51,7 +51,7 @@ func TestAHotspotCanBecomeNormalAgain(t *testing.T) {
 }
 
 // The article's example: 20 us inclusive, 1 us exclusive, is +1 and -2.
-func TestInclusiveAndExclusiveTimeAreJudgedApart(t *testing.T) {
+func TestScorecard_InclusiveAndExclusiveTime(t *testing.T) {
 	outer := timed("outer", 6e3, 0.1, 20*time.Microsecond)
 	outer.Callees = 6e3 * float64(19*time.Microsecond)
 
@@ -68,7 +68,7 @@ func TestInclusiveAndExclusiveTimeAreJudgedApart(t *testing.T) {
 	assert.Equal(t, ScoreHotspot, b.decision(outer.Key).Score, "without callers nothing is known of exclusive time")
 }
 
-func TestCPUCanBeMetered(t *testing.T) {
+func TestScorecard_CPU(t *testing.T) {
 	waits := timed("waits", 6e4, 0.01, 50*time.Microsecond)
 	waits.CPU = timed("waits", 6e4, 0.01, time.Microsecond).CPU
 	waits.Above = 0
@@ -77,7 +77,7 @@ func TestCPUCanBeMetered(t *testing.T) {
 	assert.Equal(t, ScoreOff, b.decision(waits.Key).Score)
 }
 
-func TestProbationDoublesItsBackOff(t *testing.T) {
+func TestProbation_DoublesBackOff(t *testing.T) {
 	b := newBench(t, func(c *Config) { scored(c); c.Scorecard.MaxBackOff = 30 * time.Minute })
 	cheap, other := timed("cheap", 6e4, 0.01, time.Microsecond), timed("other", 60, 1, time.Millisecond)
 	b.step(cheap, other)
@@ -93,7 +93,7 @@ func TestProbationDoublesItsBackOff(t *testing.T) {
 	}
 }
 
-func TestProbationThatIsPassedForgetsTheBackOff(t *testing.T) {
+func TestProbation_PassResetsBackOff(t *testing.T) {
 	b := newBench(t, scored)
 	cheap, heavy := timed("m", 6e4, 0.01, time.Microsecond), timed("m", 6e4, 0.01, time.Millisecond)
 	cheap.Called, heavy.Called = 0, 0
@@ -109,7 +109,7 @@ func TestProbationThatIsPassedForgetsTheBackOff(t *testing.T) {
 	assert.Equal(t, ScoreNormal, b.decision(cheap.Key).Score)
 }
 
-func TestPinsBeatTheScorecard(t *testing.T) {
+func TestScorecard_PinsOverride(t *testing.T) {
 	b := newBench(t, scored)
 	cheap := timed("cheap", 6e6, 0.01, time.Microsecond)
 	cheap.Rule = ruled(t, `"rate": 0.01`)
@@ -118,7 +118,7 @@ func TestPinsBeatTheScorecard(t *testing.T) {
 	assert.Empty(t, b.decision(cheap.Key).Score)
 }
 
-func TestFewRecordsSwitchNothingOff(t *testing.T) {
+func TestScorecard_FewRecordsNeverOff(t *testing.T) {
 	b := newBench(t, scored)
 	b.steps(9, timed("m", 1e6, 1e-5, time.Microsecond)) // ten records a minute
 	assert.Equal(t, ScoreNormal, b.decision(named(shop, "m")).Score)
@@ -126,7 +126,7 @@ func TestFewRecordsSwitchNothingOff(t *testing.T) {
 	assert.Equal(t, ScoreOff, b.decision(named(shop, "m")).Score)
 }
 
-func TestOffIsTriedInANewVersion(t *testing.T) {
+func TestScorecard_NewVersionRetriesOff(t *testing.T) {
 	b := newBench(t, scored)
 	cheap := timed("cheap", 6e4, 0.01, time.Microsecond)
 	b.step(cheap)
@@ -141,7 +141,7 @@ func TestOffIsTriedInANewVersion(t *testing.T) {
 
 // The rate affects the precision of the account, not its expected value: the same calls bring a method to the same
 // balance after the same time.
-func TestTheRateDoesNotChangeTheScore(t *testing.T) {
+func TestScorecard_IndependentOfRate(t *testing.T) {
 	ends := func(p float64, above float64) (minutes int) {
 		r := rand.New(rand.NewPCG(1, uint64(1e6*p)))
 		b := newBench(t, func(c *Config) { scored(c); c.Scorecard.InitialBalance = 9e5 })
@@ -173,7 +173,7 @@ func TestTheRateDoesNotChangeTheScore(t *testing.T) {
 }
 
 // In shadow the account reports methods that would be off, and every call is still counted.
-func TestTheScorecardInShadowSwitchesNothingOff(t *testing.T) {
+func TestScorecard_ShadowNeverOff(t *testing.T) {
 	b := newBench(t, func(c *Config) { scored(c); c.Scorecard.Shadow = true })
 	cheap, other := timed("cheap", 6e4, 0.01, time.Microsecond), timed("other", 60, 1, time.Millisecond)
 	for i := range 30 {

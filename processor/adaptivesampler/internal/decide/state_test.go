@@ -27,7 +27,7 @@ func lively(t *testing.T, name string) *bench {
 }
 
 // A restored strategy continues like the saved one.
-func TestStateSurvives(t *testing.T) {
+func TestState_RoundTrip(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		saved := lively(t, name)
 		data := saved.s.Snapshot()
@@ -63,7 +63,7 @@ func (b *bench) config() Config {
 	return Config{}
 }
 
-func TestACorruptedStateIsAnErrorAndChangesNothing(t *testing.T) {
+func TestState_CorruptedChangesNothing(t *testing.T) {
 	whole := string(lively(t, StrategyBudget).s.Snapshot())
 	require.True(t, json.Valid([]byte(whole)))
 	group := `{"service": "s", "first": 1, "last": 1, "weight": 0, "called": 0, "methods": [%s]}`
@@ -99,7 +99,7 @@ func TestACorruptedStateIsAnErrorAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestALowerBoundKeepsWhatWasSeenLast(t *testing.T) {
+func TestState_LowerBoundKeepsNewest(t *testing.T) {
 	saved := newBench(t, nil)
 	for i := range 20 {
 		saved.step(called(named(shop, fmt.Sprint(i)), 60, 0.1, 1e6, 1))

@@ -17,7 +17,7 @@ import (
 
 func using(name string) func(*Config) { return func(c *Config) { c.Strategy = name } }
 
-func TestThePinWins(t *testing.T) {
+func TestStrategy_PinOverrides(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		pinned := called(named(shop, "pinned"), 1e6, 0.01, 1e6, 1)
@@ -38,7 +38,7 @@ func TestThePinWins(t *testing.T) {
 	})
 }
 
-func TestBoundsOfTheFileHold(t *testing.T) {
+func TestStrategy_MethodFileBounds(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		busy := called(named(shop, "busy"), 1e8, 1e-4, 1e3, 1)
@@ -51,7 +51,7 @@ func TestBoundsOfTheFileHold(t *testing.T) {
 	})
 }
 
-func TestRatesFallAtOnceAndRiseStepByStep(t *testing.T) {
+func TestStrategy_RatesFallAtOnceRiseInSteps(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		m := called(named(shop, "m"), 6000, 1, 1e3, 1)
@@ -70,7 +70,7 @@ func TestRatesFallAtOnceAndRiseStepByStep(t *testing.T) {
 	})
 }
 
-func TestANewOwnerStartsFromTheRateThatArrives(t *testing.T) {
+func TestStrategy_NewOwnerStartsAtArrivingRate(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		rare := called(named(shop, "m"), 0.05, 0.3, 1e3, 1)
@@ -79,14 +79,14 @@ func TestANewOwnerStartsFromTheRateThatArrives(t *testing.T) {
 	})
 }
 
-func TestMethodsNeverSeenHaveTheColdStart(t *testing.T) {
+func TestStrategy_UnseenMethodsColdStart(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.ColdStart.Rate = 0.125 })
 		assert.Equal(t, 0.125, b.s.Unknown(shop).P)
 	})
 }
 
-func TestOverflowSharesARate(t *testing.T) {
+func TestStrategy_OverflowSharesRate(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.MaxMethods = 10 })
 		var seen []Observation
@@ -104,7 +104,7 @@ func TestOverflowSharesARate(t *testing.T) {
 	})
 }
 
-func TestAFullBookGivesUpWhatIsIdle(t *testing.T) {
+func TestStrategy_FullEvictsIdle(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.MaxMethods = 2 })
 		b.step(called(named(shop, "old"), 60, 0.01, 1e6, 1), called(named(shop, "busy"), 60, 0.01, 1e6, 1))
@@ -116,7 +116,7 @@ func TestAFullBookGivesUpWhatIsIdle(t *testing.T) {
 	})
 }
 
-func TestWhatIsGoneIsForgotten(t *testing.T) {
+func TestStrategy_ForgetsGoneMethods(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.ForgetAfter = time.Hour })
 		b.step(called(named(shop, "m"), 60, 0.01, 1e6, 1))
@@ -130,7 +130,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 
 // A service whose processes are silent keeps its rates: raised ones would flood the collector when the processes
 // are back.
-func TestWhatIsNotHeardRests(t *testing.T) {
+func TestStrategy_SilentServiceKeepsRates(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		busy := called(named(shop, "m"), 6e6, 0.001, 1e6, 1)
@@ -145,7 +145,7 @@ func TestWhatIsNotHeardRests(t *testing.T) {
 }
 
 // An inner loop that rests must not wake up at a rate made for rest.
-func TestAMethodThatRestsKeepsARateForWork(t *testing.T) {
+func TestStrategy_IdleMethodKeepsWorkingRate(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		batch, other := called(named(shop, "batch"), 6e7, 1e-4, 1e3, 1), called(named(shop, "other"), 6e6, 1e-4, 1e3, 1)
@@ -155,7 +155,7 @@ func TestAMethodThatRestsKeepsARateForWork(t *testing.T) {
 	})
 }
 
-func TestFaultySumsAreLeftOut(t *testing.T) {
+func TestStrategy_IgnoresFaultySums(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		good := called(named(shop, "m"), 6000, 0.01, 1e6, 1)
@@ -177,7 +177,7 @@ func TestFaultySumsAreLeftOut(t *testing.T) {
 
 // Means and spreads must not depend on the rate that records were kept with:
 // unweighted, the cheap half with p = 0.01 would count a hundredth.
-func TestMeansAreWeighted(t *testing.T) {
+func TestStrategy_WeightedMeans(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		cheap, expensive := called(named(shop, "m"), 1e5, 0.01, 1e3, 0), called(named(shop, "m"), 1e5, 1, 3e3, 0)
@@ -191,7 +191,7 @@ func TestMeansAreWeighted(t *testing.T) {
 	})
 }
 
-func TestForeignMethodsAreOnlyGivenARate(t *testing.T) {
+func TestStrategy_ForeignMethodsOnlyGetRate(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.Scorecard.Enabled = true })
 		foreign := called(named(shop, "GET /"), 6e6, 1e-3, 100, 1) // cheap enough to be switched off
@@ -205,7 +205,7 @@ func TestForeignMethodsAreOnlyGivenARate(t *testing.T) {
 	})
 }
 
-func TestAnotherMethodFileIsFollowed(t *testing.T) {
+func TestStrategy_FollowsNewMethodFile(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
 		b.steps(5, called(named(shop, "idle"), 60, 0.01, 1e6, 1))

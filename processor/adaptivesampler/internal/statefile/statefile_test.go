@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSaveAndLoad(t *testing.T) {
+func TestStateFile_SaveAndLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made", "state")
 	_, err := Load(path)
 	require.ErrorIs(t, err, fs.ErrNotExist)
@@ -30,7 +30,7 @@ func TestSaveAndLoad(t *testing.T) {
 
 // A crash during a write leaves the previous file intact. The leftover temporary file does not prevent the next
 // write.
-func TestACrashWhileWriting(t *testing.T) {
+func TestStateFile_CrashWhileWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, Save(path, []byte("before")))
 	require.NoError(t, os.WriteFile(path+".tmp", Encode([]byte("half of what"))[:40], 0o600))
@@ -43,7 +43,7 @@ func TestACrashWhileWriting(t *testing.T) {
 	assert.Equal(t, "after", string(got))
 }
 
-func TestWhatIsNoState(t *testing.T) {
+func TestStateFile_Invalid(t *testing.T) {
 	good := string(Encode([]byte("content")))
 	for name, c := range map[string]struct{ file, says string }{
 		"empty":            {"", "must be a state of adaptive_sampler, found another file"},
@@ -73,14 +73,14 @@ func TestWhatIsNoState(t *testing.T) {
 }
 
 // A path that cannot be read is not moved aside: its state can be valid.
-func TestADirectoryIsNoFault(t *testing.T) {
+func TestStateFile_Directory(t *testing.T) {
 	_, err := Load(t.TempDir())
 	require.ErrorContains(t, err, "must be a regular file, found d")
 	var fault *Fault
 	assert.False(t, errors.As(err, &fault))
 }
 
-func TestTooLarge(t *testing.T) {
+func TestStateFile_TooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Truncate(path, MaxSize+1)) // a sparse file

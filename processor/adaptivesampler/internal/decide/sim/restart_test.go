@@ -31,7 +31,7 @@ func (k *killed) Step(now time.Time, seen []decide.Observation) []decide.Decisio
 
 // A restart changes no rate: a strategy that is killed after every step decides the
 // same as one that lives through it all, step by step and to the last bit.
-func TestARestartChangesNoRate(t *testing.T) {
+func TestRestart_KeepsRates(t *testing.T) {
 	for _, name := range []string{decide.StrategyTiers, decide.StrategyBudget} {
 		for _, per := range []string{decide.PerService, decide.PerAll} {
 			t.Run(name+" per "+per, func(t *testing.T) {

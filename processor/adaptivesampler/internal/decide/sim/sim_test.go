@@ -15,7 +15,7 @@ import (
 )
 
 // The short form of make sim WHAT=sampling: every goal is reached.
-func TestShort(t *testing.T) {
+func TestSimulation_Short(t *testing.T) {
 	table := Short(t.Output())
 	require.NotEmpty(t, table.Results)
 	for _, f := range table.Results {
@@ -26,7 +26,7 @@ func TestShort(t *testing.T) {
 }
 
 // The goals can be missed.
-func TestWhatIsWrongIsSeen(t *testing.T) {
+func TestSimulation_DetectsMissedGoals(t *testing.T) {
 	u := Measure(5, 1)
 	assert.Less(t, u.Plain, -0.05, "calls times the plain mean")
 	assert.Less(t, u.Dropped, -0.05, "drops that are not aggregated")
@@ -48,7 +48,7 @@ func TestWhatIsWrongIsSeen(t *testing.T) {
 }
 
 // A rate that oscillates is detected as such, one that moves in one direction is not.
-func TestTurnsAreCounted(t *testing.T) {
+func TestSimulation_DetectsOscillation(t *testing.T) {
 	count := func(rate func(i int) float64) int {
 		var z zigzag
 		for i := range 60 {
@@ -73,7 +73,7 @@ func (f *fixed) Step(_ time.Time, seen []decide.Observation) []decide.Decision {
 	return decisions
 }
 
-func TestTheSameSeedGivesTheSame(t *testing.T) {
+func TestSimulation_Deterministic(t *testing.T) {
 	assert.Equal(t, Deploy(50, true, 3), Deploy(50, true, 3))
 	assert.NotEqual(t, Deploy(50, true, 3), Deploy(50, true, 4))
 }
