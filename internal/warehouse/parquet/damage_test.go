@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// anyFile makes a raw file of rows that hold anything.
+// anyFile returns a raw file of random rows.
 func anyFile(t testing.TB, rows int) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -32,11 +32,11 @@ func anyFile(t testing.TB, rows int) []byte {
 	return file.Bytes()
 }
 
-// recoded flips the bit of a footer that makes the codec of the column kind LZ4.
+// recoded changes the bit in the footer that makes the codec of the column kind LZ4.
 func recoded(t testing.TB, file []byte) []byte {
 	t.Helper()
 	for at := len(file) - 1; at >= 0; at-- {
-		if file[at] != 2*byte(format.Zstd) { // as the footer spells it
+		if file[at] != 2*byte(format.Zstd) { // the footer's encoding of the codec
 			continue
 		}
 		damaged := bytes.Clone(file)
@@ -50,18 +50,18 @@ func recoded(t testing.TB, file []byte) []byte {
 	return nil
 }
 
-// flipped is a file of which one bit has changed.
+// flipped returns a copy of a file with one bit flipped.
 func flipped(file []byte, at, bit int) []byte {
 	file = bytes.Clone(file)
 	file[at] ^= 1 << bit
 	return file
 }
 
-// mostForDamage is what reading a damaged file of some KB may allocate: most of it are
-// the rows and the library's buffers, for a file that is whole too.
+// mostForDamage is the maximum allocation in bytes for reading a damaged file of some KB. Most of it is
+// for the rows and the library's buffers, which an intact file needs too.
 const mostForDamage = 32 << 20
 
-// readDamaged reads a file and tells how much that allocates.
+// readDamaged reads a file and returns the bytes allocated for it.
 func readDamaged(file []byte) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -70,12 +70,12 @@ func readDamaged(file []byte) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// damage changes a few bits or bytes anywhere in a file.
+// damage returns a copy of a file with a few random bits or bytes changed.
 func damage(rng *rand.Rand, file []byte) []byte {
 	file = bytes.Clone(file)
 	for range 1 + rng.IntN(4) {
 		at := rng.IntN(len(file))
-		if rng.IntN(2) == 0 { // most of what can go wrong is in the footer
+		if rng.IntN(2) == 0 { // most failures are possible in the footer
 			at = len(file) - 1 - rng.IntN(len(file)/3)
 		}
 		switch rng.IntN(3) {
@@ -92,7 +92,7 @@ func damage(rng *rand.Rand, file []byte) []byte {
 	return file
 }
 
-// Reading a damaged file never panics and never takes more memory than there is.
+// Reading a damaged file never panics and allocates at most mostForDamage.
 func TestReadingDamagedFiles(t *testing.T) {
 	const rounds = 200
 	for kind, file := range wholeFiles(t) {
@@ -111,8 +111,8 @@ func TestReadingDamagedFiles(t *testing.T) {
 	}
 }
 
-// wholeFiles are a file of the writer, one for other programs, and one of the library's
-// own writer.
+// wholeFiles returns intact files by kind: a raw file, a file for other programs, and a file of the
+// library's own writer.
 func wholeFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	rows := make([]*methodspan.Row, 40)

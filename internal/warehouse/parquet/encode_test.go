@@ -19,14 +19,14 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/rowtest"
 )
 
-// hostile are names that break whatever is not careful with them.
+// hostile are names that break careless code.
 var hostile = []string{
 	"../../etc/passwd", `a'; DROP TABLE method_calls; --`, `"quoted"`, "new\nline\r\t", "nul\x00byte", "\x1b[31mred",
 	"🦀.(*Überprüfung).λ", "\xff\xfe not utf-8", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", " ", "%s%d%n",
 	strings.Repeat("x", 64<<10), strings.Repeat("ü", 300) + "a", strings.Repeat("ü", 300) + "b", "(overflow)", "NULL",
 }
 
-// anyRow makes a row with any combination of what is known and unknown.
+// anyRow returns a row with random fields, each of them known or unknown.
 func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
 	name := func() string {
 		switch rng.IntN(4) {
@@ -78,7 +78,7 @@ func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
 	return r
 }
 
-// anyEnd makes an end that follows from start and wall time, or nearly, or not at all.
+// anyEnd returns an end that equals start plus wall time, or nearly, or is unrelated.
 func anyEnd(rng *rand.Rand, start, wall int64) int64 {
 	return []int64{start + wall, start + wall + 1, start + wall - 1, start, 0, -start, math.MaxInt64, math.MinInt64, start + rng.Int64N(1e12)}[rng.IntN(9)]
 }
@@ -98,7 +98,7 @@ func anyResources(rng *rand.Rand, n int) []*methodspan.Resource {
 	return list
 }
 
-// encodeRows writes the rows with the encoder and reads them with the library.
+// encodeRows encodes the rows and reads them back.
 func encodeRows(t testing.TB, e *Encoder, rows []methodspan.Row) []methodspan.Row {
 	t.Helper()
 	pointers := make([]*methodspan.Row, len(rows))
@@ -120,7 +120,7 @@ func encodeRows(t testing.TB, e *Encoder, rows []methodspan.Row) []methodspan.Ro
 	return got
 }
 
-// clean replaces what is no valid UTF-8 in any name of the row.
+// clean replaces invalid UTF-8 in all strings of the row.
 func clean(r *methodspan.Row) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
@@ -147,7 +147,7 @@ func clean(r *methodspan.Row) {
 	walk(reflect.ValueOf(r).Elem())
 }
 
-// deduceMaxima sets the maxima that follow from one value.
+// deduceMaxima sets the maxima of rows with one measured call, as reading does.
 func deduceMaxima(r *methodspan.Row) {
 	if r.Measured == 1 && r.WallMaxNS == 0 {
 		r.WallMaxNS = r.WallNS
@@ -157,7 +157,7 @@ func deduceMaxima(r *methodspan.Row) {
 	}
 }
 
-// sortedCopy sorts rows by what files are sorted by, and by all else after it.
+// sortedCopy returns a copy of the rows in the sort order of files.
 func sortedCopy(rows []methodspan.Row) []methodspan.Row {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b methodspan.Row) int {
@@ -174,16 +174,16 @@ func sortedCopy(rows []methodspan.Row) []methodspan.Row {
 	return rows
 }
 
-// Whatever a row holds, the file holds it too, in the order that is promised.
+// Any row is read back unchanged, in the documented order.
 func TestEncodeRoundTrip(t *testing.T) {
-	e := NewEncoder() // one for all: nothing may be left over from the last file
+	e := NewEncoder() // shared, so that data left over from the previous file is detected
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		resources := anyResources(rng, 1+rng.IntN(4))
 		rows := make([]methodspan.Row, 1+rng.IntN(60))
 		for i := range rows {
 			rows[i] = anyRow(rng, resources)
-			rows[i].StartNS = noon.UnixNano() + int64(i)*7 // so that the order is one
+			rows[i].StartNS = noon.UnixNano() + int64(i)*7 // unique, so that the order is unambiguous
 			rows[i].EndNS = anyEnd(rng, rows[i].StartNS, rows[i].WallNS)
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
@@ -204,7 +204,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 	}
 }
 
-// The maximum of one value is that value: it is not stored, and set again when the row is read.
+// The maximum of a single value is not stored, and is set again when the row is read.
 func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 	row := methodspan.Row{
 		Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw,
@@ -228,8 +228,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 	}
 }
 
-// More rows than a row group holds, and more distinct values than a dictionary
-// pays for.
+// There are more rows than a row group holds, and more distinct values than a dictionary is worth.
 func TestEncodeManyRowGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	items := rowtest.RandomItems(rng, 30, 256, false)
@@ -255,8 +254,8 @@ func TestEncodeManyRowGroups(t *testing.T) {
 	}
 }
 
-// The schema that is made of the list of columns is the one that the library makes of record, and
-// its leaves are the columns that are written and read.
+// The schema made from the list of columns equals the one that the library makes from record, and its
+// leaves are the columns that are written and read.
 func TestSchemaIsThatOfTheColumns(t *testing.T) {
 	w := pq.NewGenericWriter[record](io.Discard)
 	if err := w.Close(); err != nil {
@@ -281,7 +280,7 @@ func TestSchemaIsThatOfTheColumns(t *testing.T) {
 	}
 }
 
-// Row groups carry the statistics that queries skip them by.
+// Row groups contain the statistics by which queries skip them.
 func TestStatistics(t *testing.T) {
 	rows := item("a-1", noon, 10).Rows
 	pointers := make([]*methodspan.Row, len(rows))

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// An end that follows from start and wall time takes no room; any other does.
+// An end equal to start plus wall time is not stored; any other is.
 func TestEndsThatFollowAreNotStored(t *testing.T) {
 	const start = 1_000
 	for _, tc := range []struct {
@@ -62,7 +62,7 @@ func TestEndsThatFollowAreNotStored(t *testing.T) {
 	}
 }
 
-// requiredEnds reads the ends of a file in which each row must have one.
+// requiredEnds returns the ends of the rows of a file in which end_ns is required.
 func requiredEnds(t *testing.T, file []byte) (ends []int64) {
 	t.Helper()
 	f, err := pq.OpenFile(bytes.NewReader(file), int64(len(file)))

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Files for other programs hold the same rows, and nothing that a reader may lack.
+// Files for other programs contain the same rows, and only encodings that every reader supports.
 func TestExchangeFilesArePlain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	e := NewExchangeEncoder()
@@ -25,7 +25,7 @@ func TestExchangeFilesArePlain(t *testing.T) {
 			rows[i] = anyRow(rng, resources)
 			pointers[i] = &rows[i]
 		}
-		e.encoder.groupRows = 50 + rng.IntN(400) // several row groups
+		e.encoder.groupRows = 50 + rng.IntN(400) // for several row groups
 		var got []methodspan.Row
 		err := e.Encode(pointers, func(_ string, part []*methodspan.Row, file []byte) error {
 			c, err := ReadContent(bytes.Clone(file))
@@ -41,7 +41,7 @@ func TestExchangeFilesArePlain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := encodeRows(t, NewEncoder(), rows) // the order is the same
+		own := encodeRows(t, NewEncoder(), rows) // in the same order
 		if !reflect.DeepEqual(got, own) {
 			t.Fatalf("round %d: the rows differ from those of the warehouse's own files", round)
 		}

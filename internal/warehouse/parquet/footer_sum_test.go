@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// The checksum in a file is found though names and ids, which the footer has too, spell
-// what leads to it.
+// The checksum in a footer is found even if names and ids in the footer contain the bytes that precede
+// a checksum.
 func TestNamesLikeTheChecksum(t *testing.T) {
 	for i, name := range []string{
 		metaSeal, metaSeal + ".Sum", metaSeal + "\x18\x0f", metaSeal + "\x18\x0f" + unsealed, metaSeal + "\x18\x0f" + unsealed + "\x00\x18\x12corehour version 1",
@@ -20,12 +20,12 @@ func TestNamesLikeTheChecksum(t *testing.T) {
 		for n, id := range []string{"plain", name} {
 			it := item(fmt.Sprint("a-", n), noon, 5)
 			if id == metaSeal {
-				it.ID = id // the others are none
+				it.ID = id // the other names are not valid ids
 			}
 			ids.AddID(it.ID)
 			for j := range it.Rows {
 				r := &it.Rows[j]
-				r.Method = []string{"m", name, "zzz"}[(i+j+n)%3] // the least of them, the greatest, or neither
+				r.Method = []string{"m", name, "zzz"}[(i+j+n)%3] // the minimum, the maximum, or neither
 				r.Class, r.Caller, r.RequestID, r.Stack = name, name, name, name
 				rows = append(rows, r)
 			}

@@ -15,17 +15,16 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Copying columns gives, byte by byte, the row groups that adding row after row gives,
-// though not where they lie: with row groups that end anywhere, names that need
-// counting, and ids left out. Some files have row groups of counts,
-// others have none.
+// Merging column by column writes the same bytes in each row group as adding the rows one by one; only
+// the offsets differ. The row groups of the input end anywhere, some names are long enough to be
+// counted, and some ids are left out. Some files have row groups of counts, others have none.
 func TestMergeIsAddingRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
 	for seed := range uint64(12) {
-		long := seed%6 == 5 // so that row groups end for the length of names,
-		wide := seed%6 == 4 // or for the number of bins
+		long := seed%6 == 5 // row groups end because of the length of names,
+		wide := seed%6 == 4 // or because of the number of bins
 		rng := rand.New(rand.NewPCG(seed, 1))
 		root := t.TempDir()
 		raw := NewEncoder()
@@ -47,7 +46,7 @@ func TestMergeIsAddingRows(t *testing.T) {
 				}
 				if wide {
 					r.WallHist, r.CPUHist = anyBins(rng, 300), anyBins(rng, 300)
-					r.Stack, r.RequestID, r.Caller, r.Signature = "", "", "", "" // so few that they are not counted
+					r.Stack, r.RequestID, r.Caller, r.Signature = "", "", "", "" // short enough not to be counted
 				}
 				if long {
 					r.Stack = strings.Repeat(fmt.Sprint(i), 1<<14)
@@ -75,7 +74,7 @@ func TestMergeIsAddingRows(t *testing.T) {
 		e.groupRows = []int{11, 64, rowGroupRows}[seed/2%3]
 		e.groupCounts = []int{1, 4, rowGroupCounts}[seed%3]
 		if long || wide {
-			e.groupWeight = 1<<20 + binWeight - 1 // so that bins decide alone, and not names that are not counted
+			e.groupWeight = 1<<20 + binWeight - 1 // so that only bins decide, not names that are too short to be counted
 		}
 		without := []string{"trace_id", "stack", "request_id"}
 		if long {
@@ -104,7 +103,7 @@ func TestMergeIsAddingRows(t *testing.T) {
 				return addAll(s, run)
 			})
 			got, gotContent := made("by-columns", func(s *Stream) error { return s.Merge(context.Background(), files, without) })
-			got.Bytes = want.Bytes // a footer spells offsets that are larger
+			got.Bytes = want.Bytes // larger offsets take more bytes in the footer
 			if got != want || got.Rows != int64(rows) {
 				t.Errorf("seed %d without %v: %+v by columns, %+v by rows", seed, without, got, want)
 			}
@@ -118,8 +117,8 @@ func TestMergeIsAddingRows(t *testing.T) {
 	}
 }
 
-// kindsOf reads a file in order, and says how many counts are in row groups of their own and
-// how many in others.
+// kindsOf checks that the rows of a file are in order. It returns the number of counts rows in row
+// groups of their own, and in mixed row groups.
 func kindsOf(t *testing.T, path string, s Summary) (alone, mixed int) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -157,7 +156,7 @@ func kindsOf(t *testing.T, path string, s Summary) (alone, mixed int) {
 	}
 }
 
-// contentOf lists what each column of each row group of a file says and holds.
+// contentOf returns the metadata and the bytes of each column of each row group of a file.
 func contentOf(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -198,7 +197,7 @@ func addAll(s *Stream, r *Run) error {
 	}
 }
 
-// anyBins is a histogram of up to so many bins.
+// anyBins returns a histogram of fewer than most bins.
 func anyBins(rng *rand.Rand, most int) methodspan.Histogram {
 	h := make(methodspan.Histogram, rng.IntN(most))
 	for i := range h {

@@ -1,6 +1,7 @@
 package parquet
 
-// record is a row in the terms of the library, which reads and writes files for comparison. Where zero is a value of its own the field is a pointer.
+// record is a row with the library's struct tags. The library reads and writes files of records for
+// comparison. A field is a pointer if zero differs from NULL.
 type record struct {
 	EventDate        int32    `parquet:"event_date,date"`
 	Kind             string   `parquet:"kind"`

@@ -7,14 +7,14 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// table holds the rows of one file by column: a leaf for each leaf of the schema, made from the
-// table of columns (leaf.go). Some it also knows by name.
+// table holds the rows of one file by column. It has a leaf for each leaf of the schema, made from the
+// list of columns (leaf.go). Some columns also have a field of their own.
 type table struct {
 	leaves []leaf
 	common []commonColumn
 	rare   []rareColumn
-	plain  int // of the last rows, those that rare columns have yet to get
-	// Rows have rare values if any of these has one.
+	plain  int // number of last rows that the rare columns have not been given yet
+	// A row has rare values if any of these columns has a value.
 	rareTexts []columns.Field[string]
 	rareLists []columns.Field[methodspan.Histogram]
 	rareKnown []func(*methodspan.Row) bool
@@ -23,11 +23,11 @@ type table struct {
 	resources     resources
 	start, end    timeColumn // the end is required in files for other programs, see ExchangeEncoder
 	class, method stringColumn
-	bins          []*listColumn // of histograms
+	bins          []*listColumn // the bins of all histogram columns
 }
 
-// commonColumn is a column that most rows have a value of. Most are of three kinds, which take
-// no call of a function value each.
+// commonColumn is a column that most rows have a value of. The three most frequent kinds are handled
+// without calling a function value for each row.
 type commonColumn struct {
 	kind     commonKind
 	required bool
@@ -37,7 +37,7 @@ type commonColumn struct {
 	longs    *longColumn
 	double   columns.Field[float64]
 	doubles  *doubleColumn
-	add      func(*methodspan.Row) // of another kind
+	add      func(*methodspan.Row) // for commonOther
 }
 
 type commonKind uint8
@@ -63,7 +63,7 @@ func newTable() *table {
 	return t
 }
 
-// set takes over the rows of one date.
+// set adds the rows, which must all belong to one date.
 func (t *table) set(rows []*methodspan.Row) {
 	t.day.day = rows[0].EventDay()
 	for _, r := range rows {
@@ -110,8 +110,8 @@ func (t *table) addRow(r *methodspan.Row) {
 	}
 }
 
-// isPlain reports whether a row has none of what few rows have, as most measured
-// calls and counts do. Its columns get all such rows at once.
+// isPlain reports whether a row has no value in the rare columns, as most measured calls and counts.
+// The rare columns get the NULLs of consecutive plain rows at once.
 func (t *table) isPlain(r *methodspan.Row) bool {
 	if r.Process != nil {
 		return false
@@ -135,7 +135,7 @@ func (t *table) isPlain(r *methodspan.Row) bool {
 	return true
 }
 
-// addPlain adds the plain rows to the columns that few rows have.
+// addPlain adds NULLs for the pending plain rows to the rare columns.
 func (t *table) addPlain() {
 	if t.plain == 0 {
 		return
@@ -146,7 +146,7 @@ func (t *table) addPlain() {
 	t.plain = 0
 }
 
-// addEnd adds the end of a row unless it follows from other columns and may be left out.
+// addEnd adds the end of a row. It adds NULL if the end can be derived from other columns and is optional.
 func (t *table) addEnd(start, wall, end int64, timed bool) {
 	if timed && !t.end.required && endFollows(start, wall, end) {
 		t.end.addNull()
@@ -155,8 +155,8 @@ func (t *table) addEnd(start, wall, end int64, timed bool) {
 	}
 }
 
-// endFollows reports whether a row ends when its start and its wall time say. A sum that
-// INT64 does not hold says nothing: readers that add it up would fail.
+// endFollows reports whether end is start plus wall time. It reports false if the sum overflows INT64,
+// because readers that compute it would fail.
 func endFollows(start, wall, end int64) bool {
 	sum := start + wall
 	return sum == end && (wall < 0) == (sum < start)

@@ -2,5 +2,5 @@ package parquet
 
 import "github.com/corehour/corehour/internal/warehouse/rowtest"
 
-// The rows of the tests.
+// Test data, see rowtest.
 var noon, shop, item = rowtest.Noon, rowtest.Shop, rowtest.Item

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Types of Thrift's compact protocol, in which footers and page headers are.
+// Types of Thrift's compact protocol, which encodes footers and page headers.
 const (
 	thriftTrue   = 1
 	thriftFalse  = 2
@@ -20,15 +20,15 @@ const (
 	thriftMap    = 11
 	thriftStruct = 12
 
-	// thriftDepth is deeper than anything nests that a file holds.
+	// thriftDepth is an upper bound of the nesting in a file.
 	thriftDepth = 32
 )
 
 var errThrift = errors.New("its description is damaged")
 
-// checkThrift tells how many bytes a struct at the beginning of data takes, and fails if what
-// it says of the lengths of its parts can't be: the library makes room for as much as
-// it reads there, before it finds that there is less.
+// checkThrift returns the length in bytes of the struct at the beginning of data. It fails if the length
+// of any part exceeds the data, because the library allocates memory of that length before it finds
+// that there is less.
 func checkThrift(data []byte) (int, error) {
 	s := thriftChecker{data: data}
 	if !s.structure(0) {
@@ -48,14 +48,14 @@ func (s *thriftChecker) structure(depth int) bool {
 		if !ok || head == 0 {
 			return ok
 		}
-		if head>>4 == 0 { // the field's number follows
+		if head>>4 == 0 { // the field number follows
 			if _, ok := s.varint(); !ok {
 				return false
 			}
 		}
 		kind := head & 0xf
 		if kind == thriftTrue || kind == thriftFalse {
-			continue // that is the value
+			continue // the type is the value
 		}
 		if !s.value(kind, depth) {
 			return false
@@ -96,7 +96,7 @@ func (s *thriftChecker) value(kind byte, depth int) bool {
 	return false
 }
 
-// values skims n elements, each of which takes a byte at least.
+// values skips n elements, each of at least one byte.
 func (s *thriftChecker) values(n uint64, depth int, kinds ...byte) bool {
 	if n > uint64(len(s.data)-s.at) || depth >= thriftDepth {
 		return false

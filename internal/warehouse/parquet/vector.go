@@ -10,23 +10,23 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 )
 
-// A vector holds one column of a row group as it is needed to make rows of it.
+// A vector holds the values of one column of a row group, in a form from which rows are filled.
 // The zero vector is a column that is NULL in all rows.
 type vector interface {
 	reset()
-	count() int    // of rows
-	addRows(n int) // without a value
-	empty() bool   // no row has a value
-	// readPage adds the values of one page of n rows. defs tell which rows have a value; there
-	// are none where all have.
+	count() int    // number of rows
+	addRows(n int) // adds n rows without a value
+	empty() bool   // reports whether no row has a value
+	// readPage adds the values of one page of n rows. defs are the definition levels, which show the rows
+	// that have a value; they are empty if all rows have one.
 	readPage(page pq.Page, n int, defs []byte) error
-	// borrow and giveBack take and leave the buffers, of a vector that is needed for
-	// a while only.
+	// borrow takes buffers from a pool and giveBack returns them, for a vector that is needed only
+	// for a while.
 	borrow(*buffers)
 	giveBack(*buffers)
 }
 
-// rowCount is how many rows a vector has.
+// rowCount is the number of rows of a vector.
 type rowCount struct{ rows int }
 
 func (c *rowCount) count() int { return c.rows }
@@ -38,7 +38,7 @@ var (
 	errOutside = errors.New("an index leads outside of the dictionary")
 )
 
-// each goes through the rows of a page: at is the value's place in it, or -1.
+// each calls visit for each row of a page with the index of its value, or -1 if the row has none.
 func each(page pq.Page, defs []byte, values int, visit func(at int)) error {
 	if len(defs) == 0 {
 		if values < int(page.NumRows()) {
@@ -67,14 +67,14 @@ func each(page pq.Page, defs []byte, values int, visit func(at int)) error {
 // known reports whether any row has a value.
 func known(page pq.Page) bool { return page.NumNulls() < page.NumValues() }
 
-// nameVector holds names; each distinct one once where the file does so too.
+// nameVector holds names; each distinct name once if the file has a dictionary.
 type nameVector struct {
 	rowCount
-	at     []int32 // the row's value, null for none; empty if all have the first or none
+	at     []int32 // index of each row's value, null for none; empty if all rows have values[0] or none has a value
 	values []string
-	// intern shares equal names among files, nil to keep them apart.
+	// intern shares equal names among files; nil does not share them.
 	intern func(string) string
-	// numbers are those of the values in the column that rows are copied to.
+	// numbers are the numbers of the values in the column that rows are copied to.
 	numbers []int32
 }
 
@@ -135,7 +135,7 @@ func (v *nameVector) readPage(page pq.Page, n int, defs []byte) error {
 	})
 }
 
-// fillSame writes out what is the same for all rows so far.
+// fillSame expands at if all rows so far have the same value.
 func (v *nameVector) fillSame() {
 	if v.rows == 0 || len(v.at) > 0 {
 		return
@@ -165,12 +165,12 @@ func (v *nameVector) texts(data encoding.Values) error {
 	return nil
 }
 
-// numberVector holds numbers of 8 bytes or less.
+// numberVector holds numbers of at most 8 bytes.
 type numberVector[T int64 | float64] struct {
 	rowCount
-	values []T // of the rows; empty if none has a value
+	values []T // value of each row; empty if none has a value
 	has    []bool
-	same   bool // all rows have the one value
+	same   bool // values[0] is the value of all rows
 	page   func(data encoding.Values) []T
 }
 
@@ -197,7 +197,7 @@ func (v *numberVector[T]) value(row int) T {
 	return v.values[row]
 }
 
-// fillSame writes out what is the same for all rows so far.
+// fillSame expands values if all rows so far have the same value.
 func (v *numberVector[T]) fillSame() {
 	if v.same {
 		v.same = false
@@ -210,7 +210,7 @@ func (v *numberVector[T]) fillSame() {
 func (v *numberVector[T]) readPage(page pq.Page, n int, defs []byte) error {
 	v.fillSame()
 	nulls := page.NumNulls() > 0
-	before := len(v.values) > 0 // then all of these rows have one
+	before := len(v.values) > 0 // then all earlier rows have a value, unless v.has is set
 	for len(v.values) < v.rows {
 		v.values = append(v.values, 0)
 	}
@@ -263,7 +263,7 @@ func (v *numberVector[T]) readPage(page pq.Page, n int, defs []byte) error {
 	})
 }
 
-// The numbers of a page by physical type; a page of indexes has none.
+// These functions return the numbers of a page by physical type, and nil for a page of indexes.
 
 func longsOf(data encoding.Values) []int64 {
 	switch data.Kind() {
@@ -294,18 +294,18 @@ func doublesOf(data encoding.Values) []float64 {
 	return nil
 }
 
-// idVector holds ids of a fixed size, all zeros for none.
+// idVector holds ids of a fixed size; all zeros means no id.
 type idVector struct {
 	rowCount
 	size   int
-	values []byte // of the rows; empty if none has an id
+	values []byte // of all rows; empty if none has an id
 }
 
 func (v *idVector) empty() bool { return len(v.values) == 0 }
 
 func (v *idVector) reset() { v.rows, v.values = 0, v.values[:0] }
 
-// get writes the row's id to one of zeros.
+// get copies the row's id to id, which must be zero before.
 func (v *idVector) get(row int, id []byte) {
 	if len(v.values) > 0 {
 		copy(id, v.values[row*v.size:])
@@ -339,14 +339,14 @@ func (v *idVector) readPage(page pq.Page, n int, defs []byte) error {
 // listVector holds one field of the elements of a list.
 type listVector[T element] struct {
 	rowCount
-	ends   []int32 // where the row's elements end; empty if no row has any
+	ends   []int32 // end of each row's elements in values; empty if no row has any
 	values []T
 	page   func(data encoding.Values) ([]T, error)
 }
 
 type element interface{ int64 | float64 | string }
 
-// inLists gives the numbers of a page to a vector of lists.
+// inLists adapts a function that returns the numbers of a page to listVector.
 func inLists[T element](numbers func(encoding.Values) []T) func(encoding.Values) ([]T, error) {
 	return func(data encoding.Values) ([]T, error) { return numbers(data), nil }
 }
@@ -372,8 +372,8 @@ func (v *listVector[T]) get(row int) []T {
 	return v.values[from:v.ends[row]]
 }
 
-// readPage reads lists as they are written: level 2 is an element, what is below it
-// a row without.
+// readPage reads lists as this package writes them: definition level 2 is an element, and lower levels
+// are a row without elements.
 func (v *listVector[T]) readPage(page pq.Page, n int, defs []byte) error {
 	for len(v.ends) < v.rows {
 		v.ends = append(v.ends, 0)
@@ -412,7 +412,7 @@ func (v *listVector[T]) readPage(page pq.Page, n int, defs []byte) error {
 	return nil
 }
 
-// readVector fills a vector from one column chunk.
+// readVector adds the values of one column chunk to a vector.
 func readVector(chunk pq.ColumnChunk, v vector) error {
 	pages := chunk.Pages()
 	defer pages.Close()

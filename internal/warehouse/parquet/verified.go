@@ -22,34 +22,34 @@ import (
 )
 
 const (
-	// VerifiedFor is how long it counts that a file was compared with its checksum. A disk may
-	// change a bit of a file later, and its time stays the same.
+	// VerifiedFor is how long a verification is valid. A disk can corrupt a file later without a change
+	// of its modification time.
 	VerifiedFor = 24 * time.Hour
-	// MostVerified bounds the files that are remembered: 20 bytes each on the disk.
+	// MostVerified is the maximum number of files that are remembered; each takes 20 bytes on disk.
 	MostVerified = 1 << 16
-	// settling is the age below which a file may change without another time of it.
+	// settling is the age below which a file can change and keep its modification time.
 	settling = 2 * time.Second
 )
 
-// VerifiedFiles remembers which files were compared with their checksums, so that the next
-// command need not read them again. Nil remembers nothing.
+// VerifiedFiles remembers which files were verified against their checksums, so that the next command
+// does not read them again. A nil *VerifiedFiles remembers nothing.
 type VerifiedFiles struct {
-	path string // of the file that keeps it, empty for none
+	path string // of the cache file; empty for none
 
 	mu   sync.Mutex
-	at   map[verifiedKey]uint32 // Unix time; nil before it was read
-	news bool                   // some are not in the file
+	at   map[verifiedKey]uint32 // Unix time of each verification; nil until the cache file is read
+	news bool                   // there are entries that are not in the cache file
 }
 
-// verifiedKey is a digest of path, size, time and checksum of a file.
+// verifiedKey is a digest of path, size, modification time and checksum of a file.
 type verifiedKey [16]byte
 
-// NewVerifiedFiles keeps what it remembers in a file as well, unless path is empty. A file
-// that is not there, damaged or not writable costs time and nothing else.
+// NewVerifiedFiles returns a VerifiedFiles with a cache file at path, or without one if path is empty.
+// If the cache file is missing, damaged or not writable, files are verified again, without an error.
 func NewVerifiedFiles(path string) *VerifiedFiles { return &VerifiedFiles{path: path} }
 
-// Verify compares files with their checksums, several at a time, and marks those that are
-// whole. It names all others. What it remembers, and what is marked, it does not read.
+// Verify verifies files against their checksums, several concurrently, and sets Verified of each intact
+// file. The error names all others. It does not read files that are remembered or already marked.
 func (v *VerifiedFiles) Verify(ctx context.Context, files []File) error {
 	errs := make([]error, len(files))
 	var next atomic.Int64
@@ -119,7 +119,8 @@ func (v *VerifiedFiles) addKey(key verifiedKey) {
 	v.at[key], v.news = uint32(time.Now().Unix()), true
 }
 
-// fresh also refuses a time that is ahead: the clock was put back.
+// fresh reports whether a verification at the given Unix time is valid. A time in the future is not: the
+// clock was set back.
 func fresh(at uint32, now time.Time) bool {
 	age := now.Unix() - int64(at)
 	return age >= 0 && age < int64(VerifiedFor/time.Second)
@@ -134,13 +135,13 @@ func verifiedKeyOf(f *File, info fs.FileInfo) verifiedKey {
 	return verifiedKey(sum[:len(verifiedKey{})])
 }
 
-// The file has an entry of key and time for each file, and the checksum of all of them.
+// The cache file contains the key and time of each file, and a checksum of all entries.
 const (
 	entryBytes = len(verifiedKey{}) + 4
 	sumBytes   = 4
 )
 
-// readVerified reads what is still fresh. It is empty if the file is no good.
+// readVerified returns the entries of the cache file that are still valid; none if the file is missing or damaged.
 func readVerified(path string) map[verifiedKey]uint32 {
 	at := map[verifiedKey]uint32{}
 	if info, err := os.Stat(path); err != nil || info.Size() > int64(MostVerified*entryBytes+sumBytes) {
@@ -163,8 +164,8 @@ func readVerified(path string) map[verifiedKey]uint32 {
 	return at
 }
 
-// save writes what is new, with what other commands have written meanwhile. Of more than
-// MostVerified the oldest are forgotten.
+// save writes the entries to the cache file, together with those that other commands have written
+// meanwhile. It drops the oldest entries beyond MostVerified.
 func (v *VerifiedFiles) save() {
 	if v == nil {
 		return
@@ -194,7 +195,7 @@ func (v *VerifiedFiles) save() {
 		data = binary.LittleEndian.AppendUint32(append(data, key[:]...), when)
 	}
 	data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
-	// Without it the next command reads the files again.
+	// If this fails, the next command verifies the files again.
 	if os.MkdirAll(filepath.Dir(v.path), 0o700) == nil {
 		_ = durable.ReplaceShared(v.path, data, 0o600)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// committed are some files, as old as a file that is not new.
+// committed returns n files whose modification time is old enough to be remembered.
 func committed(t *testing.T, n int) (files []File) {
 	t.Helper()
 	for i := range n {
@@ -42,7 +42,7 @@ func ageFile(t *testing.T, path string) {
 	}
 }
 
-// rot changes a bit of a file that keeps its time, as a disk may do.
+// rot flips a bit of a file and keeps its modification time, as a failing disk can.
 func rot(t *testing.T, path string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -61,11 +61,11 @@ func rot(t *testing.T, path string) {
 	}
 }
 
-// A file is read once in VerifiedFor, by one command or another, and again once its time is another.
+// A file is read once in VerifiedFor by all commands together, and again when its modification time changes.
 func TestVerifiedFilesAreReadOnce(t *testing.T) {
 	files := committed(t, 3)
 	path := filepath.Join(t.TempDir(), "cache", "verified")
-	// found are the files that a command finds damaged.
+	// found returns the number of files that a command finds damaged.
 	found := func(v *VerifiedFiles) (n int) {
 		t.Helper()
 		again := append([]File(nil), files...)
@@ -100,21 +100,21 @@ func TestVerifiedFilesAreReadOnce(t *testing.T) {
 			t.Errorf("%s finds %d files damaged, want %d", name, n, c.want)
 		}
 	}
-	// A time of its own: somebody wrote to it.
+	// Another modification time: the file was written to.
 	if err := os.Chtimes(files[0].Path, time.Now(), time.Now().Add(-time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if n := found(v); n != 1 {
 		t.Errorf("%d files are damaged, want the one that has another time", n)
 	}
-	// Older than that they are read again.
+	// Expired entries: the files are read again.
 	for key := range v.at {
 		v.at[key] -= uint32(VerifiedFor / time.Second)
 	}
 	if n := found(v); n != 2 {
 		t.Errorf("after %s %d files are damaged, want both", VerifiedFor, n)
 	}
-	// Without the file of what was verified, and with any bit of it changed, they are read.
+	// A cache file with any bit flipped is ignored.
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) != 3*entryBytes+sumBytes {
 		t.Fatalf("%d bytes, %v", len(data), err)
@@ -129,7 +129,8 @@ func TestVerifiedFilesAreReadOnce(t *testing.T) {
 	}
 }
 
-// A file that was just written may change and keep its time, as far as the disk's clock goes.
+// A file that was just written can change and keep its modification time, because the clock of the file
+// system is coarse.
 func TestNewFilesAreNotRemembered(t *testing.T) {
 	files := committed(t, 1)
 	now := time.Now()
@@ -142,7 +143,7 @@ func TestNewFilesAreNotRemembered(t *testing.T) {
 	}
 }
 
-// The oldest are forgotten, and what two commands find at once both remember.
+// Beyond the maximum the oldest entries are dropped, and the entries of two concurrent commands are merged.
 func TestVerifiedFilesAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "verified")
 	fill := func(from, to int) *VerifiedFiles {
@@ -170,7 +171,7 @@ func TestVerifiedFilesAreBounded(t *testing.T) {
 	}
 }
 
-// Nothing is wrong with a place that can't be written to.
+// A cache file that cannot be written is no error.
 func TestVerifiedWithoutAPlace(t *testing.T) {
 	files := committed(t, 2)
 	file := filepath.Join(t.TempDir(), "file")

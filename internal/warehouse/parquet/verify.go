@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Verify compares a file with what its commit said of it. It fails with an *Error
-// of kind ErrCorrupt that names the file.
+// Verify compares the size and checksum of a file with those committed. If they differ it returns a
+// *warehouse.Error of kind ErrCorrupt that names the file.
 func (f *File) Verify(ctx context.Context) error {
 	file, err := os.Open(f.Path)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *File) damaged(op string, err error) *warehouse.Error {
 	return warehouse.DamagedRows(op, f.Path, err)
 }
 
-// cancelable ends reading when the context does.
+// cancelable is a reader that fails once the context is canceled.
 type cancelable struct {
 	ctx context.Context
 	r   io.Reader

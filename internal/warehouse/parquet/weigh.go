@@ -7,13 +7,13 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// heavyText is the size from which on the text of a row group is counted row by row.
+// heavyText is the size in bytes above which the text of a row group is counted row by row.
 const heavyText = 1 << 20
 
-// longNames are columns of texts that may be long.
+// longNames are the string columns that can contain long texts.
 var longNames = namesOf(func(c *columns.Column) bool { return c.Long })
 
-// binPaths are the columns that say how many bins a row has.
+// binPaths are the columns from which the number of a row's bins is counted.
 var binPaths = func() (paths []string) {
 	for i := range columns.All {
 		if c := &columns.All[i]; c.GoType() == reflect.TypeFor[methodspan.Histogram]() {
@@ -23,7 +23,7 @@ var binPaths = func() (paths []string) {
 	return paths
 }()
 
-// resourcePaths are the columns that follow from the resource.
+// resourcePaths are the columns that derive from the resource.
 var resourcePaths = namesOf(func(c *columns.Column) bool { return c.Part() == columns.OfResource })
 
 func namesOf(is func(*columns.Column) bool) (names []string) {
@@ -35,8 +35,8 @@ func namesOf(is func(*columns.Column) bool) (names []string) {
 	return names
 }
 
-// weigh weighs each row of the row group that a source comes to, if one has histograms or
-// there is much text.
+// weigh returns the weight of each row of the row group that a source reads next, or nil if it has no
+// histograms and little text.
 func (m *merger) weigh(s *source) ([]int32, error) {
 	b := m.weighed
 	b.begin(s.file.RowGroups()[s.group])
@@ -64,7 +64,7 @@ func (m *merger) weigh(s *source) ([]int32, error) {
 	return weights, nil
 }
 
-// weighText counts the bytes of each row's long names.
+// weighText returns the bytes of each row's long names, or nil if there is little text.
 func (m *merger) weighText(s *source, b *block) ([]int32, error) {
 	columns := b.named(longNames)
 	size := int64(0)
