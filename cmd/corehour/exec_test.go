@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestExecMistakes checks that mistakes are reported before any program starts, and that the first argument
+// TestExec_WrongArguments checks that mistakes are reported before any program starts, and that the first argument
 // that is not a flag ends the flags.
-func TestExecMistakes(t *testing.T) {
+func TestExec_WrongArguments(t *testing.T) {
 	binaries := t.TempDir()
 	if err := os.WriteFile(filepath.Join(binaries, "corehour-collector"), nil, 0o600); err != nil { // found, but never started
 		t.Fatal(err)

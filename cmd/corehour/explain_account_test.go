@@ -13,9 +13,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// TestExplainFromTheWarehouse: with --warehouse, explain prints the versions and the cost of a method, and the
+// TestExplain_FromWarehouse: with --warehouse, explain prints the versions and the cost of a method, and the
 // condition that decided whether an alert is raised.
-func TestExplainFromTheWarehouse(t *testing.T) {
+func TestExplain_FromWarehouse(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
@@ -67,7 +67,7 @@ func TestExplainFromTheWarehouse(t *testing.T) {
 	}
 }
 
-func TestExplainWhichMethod(t *testing.T) {
+func TestExplain_SelectsMethod(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for _, name := range []string{"a/x.Run", "a/y.Run", "b.(*Type).Stop"} {
@@ -96,9 +96,9 @@ func TestExplainWhichMethod(t *testing.T) {
 	}
 }
 
-// TestExplainTheOnlyLook: where no second evaluation can follow, a single evaluation decides if its evidence is
+// TestExplain_SingleEvaluation: where no second evaluation can follow, a single evaluation decides if its evidence is
 // strong enough, and the output gives that reason.
-func TestExplainTheOnlyLook(t *testing.T) {
+func TestExplain_SingleEvaluation(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 12}
 	items, _ := shop.Run()
 	shop.Seed, shop.Version, shop.Start, shop.OwnCPU = 2, "2", shop.Start.Add(time.Second), fixture.DefaultOwnCPU()
@@ -128,9 +128,9 @@ func TestExplainTheOnlyLook(t *testing.T) {
 	}
 }
 
-// TestTheOnlyLookIsNotEnough: a single evaluation with too little evidence raises no alert, and the output gives
+// TestRegress_SingleEvaluationUndecided: a single evaluation with too little evidence raises no alert, and the output gives
 // the reason.
-func TestTheOnlyLookIsNotEnough(t *testing.T) {
+func TestRegress_SingleEvaluationUndecided(t *testing.T) {
 	clock(t, fixture.Start.Add(20*time.Minute))
 	shop := fixture.Shop{Seed: 17, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 40}
 	items, _ := shop.Run()

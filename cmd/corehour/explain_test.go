@@ -127,9 +127,9 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainErrors: an unreachable URL, another server and an outdated collector each give an error that names
+// TestExplain_Errors: an unreachable URL, another server and an outdated collector each give an error that names
 // the cause.
-func TestExplainErrors(t *testing.T) {
+func TestExplain_Errors(t *testing.T) {
 	answering := func(status int, kind, body string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -174,8 +174,8 @@ func TestExplainErrors(t *testing.T) {
 	}
 }
 
-// TestExplainJSONIsTheAnswer: --format json prints the explanations of the collector unchanged.
-func TestExplainJSONIsTheAnswer(t *testing.T) {
+// TestExplain_JSONEqualsCollectorAnswer: --format json prints the explanations of the collector unchanged.
+func TestExplain_JSONEqualsCollectorAnswer(t *testing.T) {
 	r := corehour("explain", "shop/codec.Encode", "--collector", serve(t, knowing()), "--service", "shop", "--format", "json")
 	var answer struct{ Explanations []rates.Explanation }
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &answer))

@@ -7,9 +7,9 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// TestTimesBeyondThoseOfRows: a bound outside the range of possible row times selects the same rows as an open
+// TestWindow_BeyondRowTimes: a bound outside the range of possible row times selects the same rows as an open
 // bound.
-func TestTimesBeyondThoseOfRows(t *testing.T) {
+func TestWindow_BeyondRowTimes(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)

@@ -45,9 +45,9 @@ func lengthened(items []methodspan.Item) []methodspan.Item {
 	return items
 }
 
-// TestTextFits: no line of text is wider than output.MaxWidth, however long the names are. --wide prints the
+// TestText_FitsTerminal: no line of text is wider than output.MaxWidth, however long the names are. --wide prints the
 // names in full.
-func TestTextFits(t *testing.T) {
+func TestText_FitsTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -109,7 +109,7 @@ func driftedNames(t *testing.T) string {
 	return d.Write(t)
 }
 
-func TestJSONIsShortForTheFormat(t *testing.T) {
+func TestFlagJSON_EqualsFormatJSON(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -189,7 +189,7 @@ func sameValue(at string, x, y any) error {
 
 var scientific = regexp.MustCompile(`(^|,)-?[0-9.]+e[-+][0-9]+`)
 
-func TestCSVHasNoScientificNotation(t *testing.T) {
+func TestCSV_NoScientificNotation(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	for _, args := range [][]string{{"cost"}, {"regress"}, {"sql", "--format", "csv", "SELECT 1e-12 AS x, 1e30 AS y, CAST(1e-12 AS FLOAT) AS z"}} {

@@ -26,9 +26,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestTheHourThatOccursTwice: at the end of daylight saving time the same local time as --from and --to selects
+// TestTimeZone_RepeatedHour: at the end of daylight saving time the same local time as --from and --to selects
 // one hour.
-func TestTheHourThatOccursTwice(t *testing.T) {
+func TestTimeZone_RepeatedHour(t *testing.T) {
 	clock(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
 	c := newCommon(&cobra.Command{Use: "cost"}, "7d")
 	if err := c.flags.Parse([]string{"--from", "2026-10-25 02:00", "--to", "2026-10-25 02:00", "--tz", "Europe/Berlin"}); err != nil {

@@ -32,9 +32,9 @@ func timedBy(t *testing.T, measured int64) string {
 	return fixture.Write(t, items)
 }
 
-// TestRecordsAreAtMostTheCallsCounted: processes that claim to have measured more calls than they counted get
+// TestRecords_AtMostCountedCalls: processes that claim to have measured more calls than they counted get
 // the same figures, intervals and record counts as processes that measured all their calls.
-func TestRecordsAreAtMostTheCallsCounted(t *testing.T) {
+func TestRecords_AtMostCountedCalls(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(24*time.Hour))
 	honest, forged := timedBy(t, 10), timedBy(t, 1<<44)

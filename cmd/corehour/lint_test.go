@@ -31,9 +31,9 @@ func asProtobuf(t testing.TB, text []byte) []byte {
 	return data
 }
 
-// TestLintVectors checks the findings of each vector of docs/reference/wire.md, captured as JSON, as protobuf
+// TestLint_WireVectors checks the findings of each vector of docs/reference/wire.md, captured as JSON, as protobuf
 // and as gzipped protobuf.
-func TestLintVectors(t *testing.T) {
+func TestLint_WireVectors(t *testing.T) {
 	for name, want := range map[string]string{
 		"otel-cpu":             "0 findings in 3 spans, stored as\n  3 rows of kind call, weight_basis threshold: 3 calls measured, 2 with CPU time, for 12 calls\n",
 		"otel-stated-p":        "0 findings in 2 spans, stored as\n  2 rows of kind call, weight_basis threshold: 2 calls measured, 1 with CPU time, for 20 calls\n",
@@ -102,7 +102,7 @@ func TestLintVectors(t *testing.T) {
 	golden(t, "lint.txt", r.stdout)
 }
 
-func TestLintStandardInput(t *testing.T) {
+func TestLint_StandardInput(t *testing.T) {
 	file, err := os.Open(filepath.Join(wireDir, "faulty.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestLintStandardInput(t *testing.T) {
 	}
 }
 
-func TestLintRefuses(t *testing.T) {
+func TestLint_InvalidInput(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)

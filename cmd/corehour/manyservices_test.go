@@ -54,9 +54,9 @@ func TestManyServices(t *testing.T) {
 	}
 }
 
-// TestManyServicesOfEveryCommand: the text output of every command is bounded for any number of services.
+// TestManyServices_EveryCommand: the text output of every command is bounded for any number of services.
 // Problems stay visible, the omitted services are summed up, and JSON contains all of them.
-func TestManyServicesOfEveryCommand(t *testing.T) {
+func TestManyServices_EveryCommand(t *testing.T) {
 	skipLong(t)
 	clock(t, evening.Add(24*time.Hour))
 	const services, top = 16, 1

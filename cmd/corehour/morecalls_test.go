@@ -30,9 +30,9 @@ func repeated(t *testing.T) string {
 	return fixture.Write(t, commits...)
 }
 
-// TestMoreCallsAreTold: every output of a more_calls alert names the caller, and prints calls per call without a
+// TestRegress_MoreCalls: every output of a more_calls alert names the caller, and prints calls per call without a
 // time unit.
-func TestMoreCallsAreTold(t *testing.T) {
+func TestRegress_MoreCalls(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	root := repeated(t)

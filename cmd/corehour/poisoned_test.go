@@ -104,9 +104,9 @@ func poison(start time.Time) (items []methodspan.Item) {
 	return items
 }
 
-// TestPoisonedRows: impossible numbers of one service make no command fail and do not change the results of
+// TestImpossibleNumbers_EveryCommand: impossible numbers of one service make no command fail and do not change the results of
 // another service.
-func TestPoisonedRows(t *testing.T) {
+func TestImpossibleNumbers_EveryCommand(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	clean, spoilt := twoReleases(t, 0.5), twoReleases(t, 0.5)
@@ -145,10 +145,10 @@ func TestPoisonedRows(t *testing.T) {
 	}
 }
 
-// TestImpossibleNumbersAreDropped: compact --drop-impossible removes impossible numbers for good. Afterwards
+// TestCompact_DropsImpossibleNumbers: compact --drop-impossible removes impossible numbers for good. Afterwards
 // every command returns the same results for every service, from rows and from rollups, and queries no longer
 // need to check for such numbers.
-func TestImpossibleNumbersAreDropped(t *testing.T) {
+func TestCompact_DropsImpossibleNumbers(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	root, untouched := twoReleases(t, 0.5), twoReleases(t, 0.5)
@@ -218,8 +218,8 @@ func TestImpossibleNumbersAreDropped(t *testing.T) {
 	}
 }
 
-// TestImpossibleNumbersInABucket: in a bucket, --drop-impossible cleans the prefixes that no collector owns.
-func TestImpossibleNumbersInABucket(t *testing.T) {
+// TestCompact_DropsImpossibleNumbersInBucket: in a bucket, --drop-impossible cleans the prefixes that no collector owns.
+func TestCompact_DropsImpossibleNumbersInBucket(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	root := twoReleases(t, 0.5)

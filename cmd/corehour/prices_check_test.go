@@ -52,9 +52,9 @@ func machines(t *testing.T, book *pricebook.Book) string {
 	return root
 }
 
-// TestGenericPrices: every table with dollars marks public list prices as generic, and prices check lists the
+// TestPrices_Generic: every table with dollars marks public list prices as generic, and prices check lists the
 // machines without a price.
-func TestGenericPrices(t *testing.T) {
+func TestPrices_Generic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestProbesGraph: --graph finds the call graph anywhere in a file.
-func TestProbesGraph(t *testing.T) {
+// TestProbes_Graph: --graph finds the call graph anywhere in a file.
+func TestProbes_Graph(t *testing.T) {
 	table := "corehour:calls:1\nshop/cart\n.(*Cart).Total 2 1\n.Sum\nshop/web\n.Serve 0 2\n\x00"
 	binary := write(t, "binary", "\x7fELF\x00"+table+"\x00")
 	r := corehour("probes", "--graph", binary)
@@ -24,9 +24,9 @@ shop/web.Serve -> shop/web.Serve
 	}
 }
 
-// TestProbesOfABinary: the list of probes is read from a binary of any build, including builds whose tables have
+// TestProbes_Binary: the list of probes is read from a binary of any build, including builds whose tables have
 // no signatures.
-func TestProbesOfABinary(t *testing.T) {
+func TestProbes_Binary(t *testing.T) {
 	tables := "corehour:probes:1\nshop/cart\nshop/cart.(*Cart).Total\t\t(context.Context) (Money, error)\n" +
 		"shop/cart.Sum\tw\t(...int) int\n\x00 corehour:probes:1\nshop/old\nshop/old.A\nshop/old.B\tw\n\x00"
 	binary := write(t, "binary", "\x7fELF\x00"+tables)

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-func TestReportAsText(t *testing.T) {
+func TestReport_Text(t *testing.T) {
 	clock(t, evening)
 	r := corehour("report", "--warehouse", twoReleases(t, 0.5), "--format", "text", "--methods", "2")
 	if r.code != exitNothing || r.stderr != "" {
@@ -24,9 +24,9 @@ func TestReportAsText(t *testing.T) {
 	golden(t, "report.txt", r.stdout)
 }
 
-// TestReportAsPage: the page is one well-formed HTML file without references to other files, and contains the
+// TestReport_Page: the page is one well-formed HTML file without references to other files, and contains the
 // content of the text report.
-func TestReportAsPage(t *testing.T) {
+func TestReport_Page(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
@@ -104,8 +104,8 @@ func textOf(t *testing.T, page string) string {
 	}
 }
 
-// TestReportOfHostileNames: names can contain anything, so the page must escape markup and control characters.
-func TestReportOfHostileNames(t *testing.T) {
+// TestReport_HostileNames: names can contain anything, so the page must escape markup and control characters.
+func TestReport_HostileNames(t *testing.T) {
 	clock(t, evening)
 	hostile := []string{
 		`a/b.<script>alert(1)</script>`, `a/b."onload="x`, "a/b.line\nbreak", "a/b.\u202ereversed", `a/b.</style><img src=x>`, "a/b.\x1b[31mred", "a/b.{{.}}",
@@ -135,7 +135,7 @@ func TestReportOfHostileNames(t *testing.T) {
 	}
 }
 
-func TestReportAsJSON(t *testing.T) {
+func TestReport_JSON(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	r := corehour("report", "--warehouse", twoReleases(t, 1), "--format", "json")
@@ -173,8 +173,8 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// TestReportOfNothing: without data, report fails. A page would claim that the accounts balance.
-func TestReportOfNothing(t *testing.T) {
+// TestReport_Empty: without data, report fails. A page would claim that the accounts balance.
+func TestReport_Empty(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	for _, test := range []struct {
@@ -192,7 +192,7 @@ func TestReportOfNothing(t *testing.T) {
 	}
 }
 
-func TestReportFlags(t *testing.T) {
+func TestReport_Flags(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)

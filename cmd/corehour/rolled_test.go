@@ -30,7 +30,7 @@ func lossThenRollUp(t *testing.T) string {
 	return root
 }
 
-func TestRolledUpDatesKeepNoAccount(t *testing.T) {
+func TestCheck_RolledUpDates(t *testing.T) {
 	unracedWhenShort(t)
 	root := lossThenRollUp(t)
 	const why = "dates up to 2026-03-10 are rolled up and keep no account"

@@ -153,7 +153,7 @@ func TestRegress(t *testing.T) {
 	golden(t, "regress_threshold.txt", r.stdout)
 }
 
-func TestRegressCouldNotTell(t *testing.T) {
+func TestRegress_NotEnoughData(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	one, _ := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 5}.Run()
@@ -224,8 +224,8 @@ func TestSQL(t *testing.T) {
 	}
 }
 
-// TestSQLShowsPlans: the text output of EXPLAIN keeps the line breaks of the plan and escapes control characters.
-func TestSQLShowsPlans(t *testing.T) {
+// TestSQL_Plans: the text output of EXPLAIN keeps the line breaks of the plan and escapes control characters.
+func TestSQL_Plans(t *testing.T) {
 	root := twoReleases(t, 0.5)
 	const text = "EXPLAIN SELECT * FROM method_calls WHERE method = '\x1b[2J' ORDER BY start_ns"
 	r := corehour("sql", "--warehouse", root, text)
@@ -242,8 +242,8 @@ func TestSQLShowsPlans(t *testing.T) {
 	}
 }
 
-// TestSQLOnlyReads: no statement reads or writes anything but the views.
-func TestSQLOnlyReads(t *testing.T) {
+// TestSQL_ReadOnly: no statement reads or writes anything but the views.
+func TestSQL_ReadOnly(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -346,8 +346,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestHostileNames: no command prints a control character, in any format, whatever the names contain.
-func TestHostileNames(t *testing.T) {
+// TestNames_Escaped: no command prints a control character, in any format, whatever the names contain.
+func TestNames_Escaped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/corehour/corehour/test/deploygen/rows"
 )
 
-// TestDrawnDeploymentsAreRead writes deployments whose truth is known and compares the calls, costs and versions
+// TestRegress_GeneratedDeployments writes deployments whose truth is known and compares the calls, costs and versions
 // that the commands print with it. It checks no verdicts.
-func TestDrawnDeploymentsAreRead(t *testing.T) {
+func TestRegress_GeneratedDeployments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

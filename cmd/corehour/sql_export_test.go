@@ -56,8 +56,8 @@ func exported(t *testing.T, warehouse, text string) (columns, rows []string) {
 	return inParquet(t, path)
 }
 
-// TestSQLWritesParquet: --output writes the same rows from files and from BigQuery.
-func TestSQLWritesParquet(t *testing.T) {
+// TestSQL_WritesParquet: --output writes the same rows from files and from BigQuery.
+func TestSQL_WritesParquet(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	_, address := remote.Serve(t, root)
@@ -99,9 +99,9 @@ func TestSQLWritesParquet(t *testing.T) {
 	}
 }
 
-// TestSQLExportsTheTypesOfTheEngine: columns are exported with the types of the engine, which
+// TestSQL_ExportsEngineTypes: columns are exported with the types of the engine, which
 // docs/reference/schema.md lists.
-func TestSQLExportsTheTypesOfTheEngine(t *testing.T) {
+func TestSQL_ExportsEngineTypes(t *testing.T) {
 	root := twoReleases(t, 0.5)
 	columns, _ := exported(t, root, "SELECT * FROM method_calls LIMIT 3")
 	r := corehour("sql", "--warehouse", root, "--format", "csv", "SELECT column_name || ' ' || column_type FROM (DESCRIBE method_calls)")
@@ -117,9 +117,9 @@ func TestSQLExportsTheTypesOfTheEngine(t *testing.T) {
 	}
 }
 
-// TestSQLWritesRowGroups: rows are written in row groups, which bounds memory. The file has the mode of any new
+// TestSQL_WritesRowGroups: rows are written in row groups, which bounds memory. The file has the mode of any new
 // file.
-func TestSQLWritesRowGroups(t *testing.T) {
+func TestSQL_WritesRowGroups(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "answer.parquet"), filepath.Join(dir, "other.parquet")
 	if r := corehour("sql", "--warehouse", twoReleases(t, 0.5), "--output", path, "SELECT i FROM range(300_000) r(i)"); r.code != exitNothing {
@@ -164,8 +164,8 @@ func TestSQLWritesRowGroups(t *testing.T) {
 	}
 }
 
-// TestSQLOfDecimalsInBigQuery: decimals from BigQuery keep all their digits.
-func TestSQLOfDecimalsInBigQuery(t *testing.T) {
+// TestSQL_BigQueryDecimals: decimals from BigQuery keep all their digits.
+func TestSQL_BigQueryDecimals(t *testing.T) {
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	for format, want := range map[string]string{"csv": "a\n-1234567890123456789.25\n", "json": "[\n  {\n    \"a\": -1234567890123456789.25\n  }\n]\n"} {
 		r := corehour("sql", "--warehouse", address, "--format", format, "SELECT CAST('-1234567890123456789.25' AS DECIMAL(38, 2)) AS a")

@@ -13,9 +13,9 @@ import (
 	"github.com/corehour/corehour/test/fixture/remote"
 )
 
-// TestCSVOfOneColumnHasAllRows: CSV readers skip empty lines, so a row with a single NULL is not written as an
+// TestCSV_OneColumnAllRows: CSV readers skip empty lines, so a row with a single NULL is not written as an
 // empty line.
-func TestCSVOfOneColumnHasAllRows(t *testing.T) {
+func TestCSV_OneColumnAllRows(t *testing.T) {
 	r := corehour("sql", "--warehouse", twoReleases(t, 1), "--format", "csv", "SELECT a FROM (VALUES ('x'), (NULL), ('y')) v(a)")
 	rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
 	if want := [][]string{{"a"}, {"x"}, {""}, {"y"}}; err != nil || !reflect.DeepEqual(rows, want) {
@@ -23,9 +23,9 @@ func TestCSVOfOneColumnHasAllRows(t *testing.T) {
 	}
 }
 
-// TestSQLCutsTheWindowAfterWeighting: both views contain the rows that start within the window, from files and
+// TestSQL_WindowAfterWeighting: both views contain the rows that start within the window, from files and
 // from BigQuery. Their weights are computed from all rows of their days.
-func TestSQLCutsTheWindowAfterWeighting(t *testing.T) {
+func TestSQL_WindowAfterWeighting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -19,8 +19,8 @@ var civil = []string{
 	"MAP{1: MAP{'a': true}}", "MAP{}", "CAST(NULL AS MAP(INTEGER, DATE))", "union_value(day := DATE '2026-03-10')",
 }
 
-// TestSQLShowsCivilValuesAsTheEngineDoes: such values are printed as the engine casts them to text, for any --tz.
-func TestSQLShowsCivilValuesAsTheEngineDoes(t *testing.T) {
+// TestSQL_CivilValues: such values are printed as the engine casts them to text, for any --tz.
+func TestSQL_CivilValues(t *testing.T) {
 	root := twoReleases(t, 1)
 	selected := make([]string, len(civil))
 	for i, v := range civil {
@@ -41,8 +41,8 @@ func TestSQLShowsCivilValuesAsTheEngineDoes(t *testing.T) {
 	}
 }
 
-// TestSQLOfNestedCivilValues: lists, structs and maps are printed as JSON, including the dates in them.
-func TestSQLOfNestedCivilValues(t *testing.T) {
+// TestSQL_NestedCivilValues: lists, structs and maps are printed as JSON, including the dates in them.
+func TestSQL_NestedCivilValues(t *testing.T) {
 	root := twoReleases(t, 1)
 	const text = "SELECT [DATE '2026-03-10', NULL] AS list, {'day': DATE '2026-03-10', 'at': TIME '10:00:00', 'n': 1} AS record, " +
 		"MAP{DATE '2026-03-10': INTERVAL '1 day'} AS of_days, MAP{2: [1], 1: []} AS of_numbers, TIMESTAMP '2026-03-10 01:00:00' AS instant, DATE '2026-03-10' AS day"
@@ -66,7 +66,7 @@ func TestSQLOfNestedCivilValues(t *testing.T) {
 	}
 }
 
-func TestSQLOfDatesInBigQuery(t *testing.T) {
+func TestSQL_BigQueryDates(t *testing.T) {
 	_, address := remote.Serve(t, twoReleases(t, 1))
 	r := corehour("sql", "--warehouse", address, "--tz", "America/New_York", "--format", "csv", "SELECT MIN(event_date) AS day FROM method_calls")
 	if r.code != exitNothing || r.stdout != "day\n2026-03-10\n" {

@@ -16,9 +16,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// TestThresholdsOfMethods: a file sets the thresholds of some methods. Invalid entries are left out with a
+// TestThreshold_PerMethod: a file sets the thresholds of some methods. Invalid entries are left out with a
 // message.
-func TestThresholdsOfMethods(t *testing.T) {
+func TestThreshold_PerMethod(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	path := filepath.Join(t.TempDir(), "thresholds.json")
@@ -60,9 +60,9 @@ func byThresholdOf(t *testing.T, root string, args ...string) (result, findings.
 	return r, f, lines
 }
 
-// TestThresholdLeavesWarmUpOut: processes of the new version are three times as expensive in their first five
+// TestThreshold_ExcludesWarmUp: processes of the new version are three times as expensive in their first five
 // minutes and as cheap as the old version afterwards, so --warm-up 5m leaves no regression.
-func TestThresholdLeavesWarmUpOut(t *testing.T) {
+func TestThreshold_ExcludesWarmUp(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	for _, known := range []bool{true, false} {
@@ -100,9 +100,9 @@ func TestThresholdLeavesWarmUpOut(t *testing.T) {
 	}
 }
 
-// TestThresholdWarmUpKeepsDollars: dollars per day refer to the compared time, so a warm-up of a quarter of that
+// TestThreshold_WarmUpDollars: dollars per day refer to the compared time, so a warm-up of a quarter of that
 // time changes them little.
-func TestThresholdWarmUpKeepsDollars(t *testing.T) {
+func TestThreshold_WarmUpDollars(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	_, all, _ := byThresholdOf(t, root)
@@ -115,8 +115,8 @@ func TestThresholdWarmUpKeepsDollars(t *testing.T) {
 	}
 }
 
-// TestThresholdWarmUpOfRolledUpRows: rolled-up rows that begin before the end of the warm-up are excluded whole.
-func TestThresholdWarmUpOfRolledUpRows(t *testing.T) {
+// TestThreshold_WarmUpOfRollups: rolled-up rows that begin before the end of the warm-up are excluded whole.
+func TestThreshold_WarmUpOfRollups(t *testing.T) {
 	for level, left := range map[string]int64{"minute": 79, "hour": 70} { // remaining minutes
 		clock(t, fixture.Start.Add(80*time.Hour))
 		before := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 100, Requests: 5}
@@ -136,7 +136,7 @@ func TestThresholdWarmUpOfRolledUpRows(t *testing.T) {
 	}
 }
 
-func TestThresholdRefusesFlagsOfTime(t *testing.T) {
+func TestThreshold_RejectsTimeFlags(t *testing.T) {
 	for flag, want := range map[string]string{"--slot": "--slot: has no effect", "--warm-up": "--warm-up: want"} {
 		if r := corehour("regress", "--warehouse", t.TempDir(), "--method", "threshold", flag, "soon"); r.code != exitFailed || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", flag, r)
@@ -144,10 +144,10 @@ func TestThresholdRefusesFlagsOfTime(t *testing.T) {
 	}
 }
 
-// TestThresholdChoosesTheMetricOfEachMethod: a method is compared by CPU time if both versions measured it, else
+// TestThreshold_MetricPerMethod: a method is compared by CPU time if both versions measured it, else
 // by wall time. If only one version measured the CPU time of a callee, the caller's own CPU time would seem to
 // grow, so the caller is compared by wall time, too.
-func TestThresholdChoosesTheMetricOfEachMethod(t *testing.T) {
+func TestThreshold_MetricPerMethod(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	for _, both := range []bool{true, false} {

@@ -20,9 +20,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// TestJoinWithTraces runs the example of docs/guides/traces.md: the export command, then the query that joins its
+// TestSQL_JoinWithTraces runs the example of docs/guides/traces.md: the export command, then the query that joins its
 // file with traces as the collector's file exporter writes them.
-func TestJoinWithTraces(t *testing.T) {
+func TestSQL_JoinWithTraces(t *testing.T) {
 	clock(t, evening)
 	page, err := os.ReadFile("../../docs/guides/traces.md")
 	if err != nil {

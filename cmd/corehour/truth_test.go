@@ -237,8 +237,8 @@ func chainOf(n int) []treeMethod {
 
 func atEnd(t *testing.T) { clock(t, fixture.Start.Add(treeMinutes*time.Minute)) }
 
-// TestChainNamesItsLeaf: a leaf that regressed is the only alert, and its callers are explained by their callees.
-func TestChainNamesItsLeaf(t *testing.T) {
+// TestRegress_ChainNamesLeaf: a leaf that regressed is the only alert, and its callers are explained by their callees.
+func TestRegress_ChainNamesLeaf(t *testing.T) {
 	skipLong(t)
 	atEnd(t)
 	const leaf = "app/chain.Step4"
@@ -307,8 +307,8 @@ func shopOfFlask() []treeMethod {
 	}
 }
 
-// TestStockInstrumentation: spans of another SDK have wall time only, and no common change is subtracted from it.
-func TestStockInstrumentation(t *testing.T) {
+// TestRegress_StockInstrumentation: spans of another SDK have wall time only, and no common change is subtracted from it.
+func TestRegress_StockInstrumentation(t *testing.T) {
 	unracedWhenShort(t)
 	atEnd(t)
 	for seed := range uint64(3) {
@@ -343,9 +343,9 @@ func TestStockInstrumentation(t *testing.T) {
 	}
 }
 
-// TestFewProcesses: with two processes per version, a method that became twice as expensive is regressed or
+// TestRegress_FewProcesses: with two processes per version, a method that became twice as expensive is regressed or
 // undecided, and no other method is reported in its place.
-func TestFewProcesses(t *testing.T) {
+func TestRegress_FewProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -375,9 +375,9 @@ func TestFewProcesses(t *testing.T) {
 	}
 }
 
-// TestMetricOfEachMethod: a method with CPU time does not prevent the other methods from being compared by wall
+// TestRegress_MetricPerMethod: a method with CPU time does not prevent the other methods from being compared by wall
 // time.
-func TestMetricOfEachMethod(t *testing.T) {
+func TestRegress_MetricPerMethod(t *testing.T) {
 	atEnd(t)
 	s := callTree{steps: shopOfFlask(), base: 3, head: 3, hosts: 0.03, requests: 40, wallOnly: true}
 	s.steps[6].cpu = true
@@ -405,9 +405,9 @@ func TestMetricOfEachMethod(t *testing.T) {
 	}
 }
 
-// TestEverythingTenTimes: a change of all methods that is larger than hosts can cause is never subtracted as a
+// TestRegress_EverythingTenTimes: a change of all methods that is larger than hosts can cause is never subtracted as a
 // common change and never ignored.
-func TestEverythingTenTimes(t *testing.T) {
+func TestRegress_EverythingTenTimes(t *testing.T) {
 	skipLong(t)
 	atEnd(t)
 	for _, processes := range [][2]int{{1, 1}, {2, 2}, {6, 1}} {
@@ -463,8 +463,8 @@ func TestEverythingTenTimes(t *testing.T) {
 	}
 }
 
-// TestVersionsOfOneInstant: versions that start together are put in order by their version numbers.
-func TestVersionsOfOneInstant(t *testing.T) {
+// TestRegress_VersionsOfOneInstant: versions that start together are put in order by their version numbers.
+func TestRegress_VersionsOfOneInstant(t *testing.T) {
 	unracedWhenShort(t)
 	atEnd(t)
 	s := callTree{steps: chainOf(5), base: 3, head: 3, hosts: 0.03, requests: 20, tie: true}
@@ -506,9 +506,9 @@ func drawn(t *testing.T, s deploygen.Scene, seed uint64) (a answer, d *deploygen
 
 func atEndOfScenes(t *testing.T) { clock(t, deploygen.Begin.Add(deploygen.DefaultDuration)) }
 
-// TestRareExpensiveCalls: a regression is found if one call in a hundred costs 100 times as much. The printed
+// TestRegress_RareExpensiveCalls: a regression is found if one call in a hundred costs 100 times as much. The printed
 // change is the change of the mean.
-func TestRareExpensiveCalls(t *testing.T) {
+func TestRegress_RareExpensiveCalls(t *testing.T) {
 	skipLong(t)
 	atEndOfScenes(t)
 	const seeds = 10
@@ -557,9 +557,9 @@ func TestRareExpensiveCalls(t *testing.T) {
 	}
 }
 
-// TestLoadIsNamed: if the processes of one version get 2.5 times the requests of the other version's, a warning
+// TestRegress_NamesLoad: if the processes of one version get 2.5 times the requests of the other version's, a warning
 // contains that factor and no alert is raised.
-func TestLoadIsNamed(t *testing.T) {
+func TestRegress_NamesLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -588,8 +588,8 @@ func TestLoadIsNamed(t *testing.T) {
 	}
 }
 
-// TestSampleOfScenes compares alerts and intervals with the truth, for a sample of small scenes of both families.
-func TestSampleOfScenes(t *testing.T) {
+// TestRegress_SampledScenes compares alerts and intervals with the truth, for a sample of small scenes of both families.
+func TestRegress_SampledScenes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -23,8 +23,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestMakefileSetsVariablesThatExist: the linker silently ignores -X for variables that do not exist.
-func TestMakefileSetsVariablesThatExist(t *testing.T) {
+// TestVersion_MakefileVariables: the linker silently ignores -X for variables that do not exist.
+func TestVersion_MakefileVariables(t *testing.T) {
 	out, err := exec.Command("make", "-n", "-C", "../..", "build", "VERSION=v9.8.7", "COMMIT=abc").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestMakefileSetsVariablesThatExist(t *testing.T) {
 	}
 }
 
-func TestHelpOfACommand(t *testing.T) {
+func TestHelp_Command(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if asked, want := corehour("help", c.Name()), corehour(c.Name(), "--help"); asked != want || asked.code != exitNothing || asked.stdout == "" {
 			t.Errorf("help %s: %+v, want %+v", c.Name(), asked, want)

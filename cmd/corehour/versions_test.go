@@ -33,7 +33,7 @@ func sideBySide(t *testing.T, versions [2]string, ages [2]time.Duration) string 
 	return fixture.Write(t, all...)
 }
 
-func TestWhichVersionIsTheBase(t *testing.T) {
+func TestRegress_SelectsBase(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	for name, tc := range map[string]struct {

@@ -69,8 +69,8 @@ func sentences(text string) string {
 	return out.String()
 }
 
-// TestWrongUse: where data is missing, the commands name it and print no figure instead.
-func TestWrongUse(t *testing.T) {
+// TestCommands_WrongUse: where data is missing, the commands name it and print no figure instead.
+func TestCommands_WrongUse(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	names, roots := poor(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWrongFlags: the error for a wrong flag contains its name, the value found and the values accepted.
-func TestWrongFlags(t *testing.T) {
+// TestCommands_WrongFlags: the error for a wrong flag contains its name, the value found and the values accepted.
+func TestCommands_WrongFlags(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
