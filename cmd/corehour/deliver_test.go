@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// inbox is a server that keeps what is posted, or fails while it is told to.
+// inbox is a server that stores the bodies posted to it, or answers with the status of an error.
 type inbox struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// take empties the inbox.
+// take returns the stored bodies and empties the inbox.
 func (in *inbox) take() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -59,7 +59,7 @@ func firstAlert(t *testing.T, r result) alert.Alert {
 	return found.Alerts[0]
 }
 
-// third appends a release to the warehouse of twoReleases.
+// third appends a third release to the warehouse of twoReleases. rate is its own CPU time per call of Rate.
 func third(t *testing.T, root, version string, rate time.Duration) {
 	s := fixture.Shop{
 		Seed: 3, Version: version, Instances: []string{"e", "f"}, Start: fixture.Start.Add(75 * time.Minute), Minutes: 40, Requests: 20,
@@ -70,7 +70,7 @@ func third(t *testing.T, root, version string, rate time.Duration) {
 	fixture.Append(t, root, fixture.Start.Add(24*time.Hour), items)
 }
 
-// From a slowdown to its end: told once over restarts, silenced, taken back.
+// The life of an alert: delivered once across restarts, silenced, resolved.
 func TestDelivery(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -94,7 +94,7 @@ func TestDelivery(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.stderr, "webhook: answered 400") || !strings.Contains(r.stderr, `did you mean "class"?`) {
 		t.Errorf("%+v", r)
 	}
-	a := firstAlert(t, r) // found all the same
+	a := firstAlert(t, r) // the alert is still in the output
 	if a.Owner != "tax-team" || a.Basis != "own" {
 		t.Errorf("%+v", a)
 	}
@@ -116,7 +116,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("a secret was written: %v", err)
 	}
 
-	third(t, root, "1.11.0", fixture.DefaultOwnCPU()[fixture.Rate]) // it is as cheap as before
+	third(t, root, "1.11.0", fixture.DefaultOwnCPU()[fixture.Rate]) // as cheap as before the slowdown
 	clock(t, evening.Add(time.Hour))
 	if r = regress(); r.code != exitNothing {
 		t.Errorf("%+v", r)
@@ -154,7 +154,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// What is accepted is quiet, until it gets worse.
+// An accepted slowdown raises no alert until the method becomes still more expensive.
 func TestAccept(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
@@ -169,7 +169,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	// Errors have the right form of the command with what of it can be guessed.
+	// Errors print the correct command line, with the arguments that can be guessed.
 	for _, c := range []struct {
 		args []string
 		want string
@@ -205,7 +205,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// A damaged state stops the command before it tells anybody anything.
+// A damaged state file stops the command before it delivers anything.
 func TestDamagedState(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)

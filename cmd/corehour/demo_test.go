@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A directory with somebody's files is refused and left as it is; one that an earlier demo
-// made is used again.
+// demo refuses a directory with files of others and does not change it. It empties and reuses a directory
+// of an earlier demo.
 func TestDemoRefusesForeignDirectories(t *testing.T) {
 	binaries, dir := t.TempDir(), t.TempDir()
-	for _, name := range []string{"corehour", "corehour-collector", "corehour-shop"} { // found, and never started
+	for _, name := range []string{"corehour", "corehour-collector", "corehour-shop"} { // must exist, but are never started
 		if err := os.WriteFile(filepath.Join(binaries, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestDemoRefusesForeignDirectories(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".corehour-demo"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r = corehour(args...); r.code != exitFailed || strings.Contains(r.stderr, "--dir") { // the collector is no program
+	if r = corehour(args...); r.code != exitFailed || strings.Contains(r.stderr, "--dir") { // fails later, because the collector is an empty file
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(theirs); !os.IsNotExist(err) {

@@ -67,7 +67,7 @@ func TestRun_EquivalentCommandLines(t *testing.T) {
 	}
 }
 
-// Help is on standard output with exit code 0; what is wrong is on standard error with 2.
+// Help is printed on standard output with exit code 0, errors on standard error with exit code 2.
 func TestHelpAndMistakes(t *testing.T) {
 	for _, c := range []struct{ line, stdout, stderr string }{
 		{"", "", "usage: corehour <command>"},
@@ -157,7 +157,7 @@ func TestFormOfHelp(t *testing.T) {
 func completions(args ...string) []string {
 	r := corehour(append([]string{"__completeNoDesc"}, args...)...)
 	lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
-	return lines[:len(lines)-1] // the last one is for the shell's script
+	return lines[:len(lines)-1] // the last line is a directive for the shell's completion script
 }
 
 func TestCompletion(t *testing.T) {
@@ -200,7 +200,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A shell is given a bounded number of names in a bounded time, and no error.
+// Completion returns a bounded number of names in bounded time, and never an error.
 func TestCompletionIsBounded(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)

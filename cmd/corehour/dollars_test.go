@@ -18,8 +18,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// canary is a shop whose second release, in which one method costs twice as much, ran for
-// all of the time at the side of the first, until half an hour before the question.
+// canary returns a warehouse of a shop with two releases that ran side by side until half an hour before
+// the query. One method costs twice as much in the second release.
 func canary(t *testing.T) string {
 	t.Helper()
 	first := fixture.Shop{
@@ -56,7 +56,7 @@ func rateIn(lines []cost.Line, version string) *cost.Line {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
-// Asked about the same time, all commands print dollars a day of one definition.
+// All commands print the same dollars per day for the same window.
 func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
@@ -99,7 +99,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 		t.Errorf("report, want %s:\n%s", output.Amount(want), text)
 	}
 
-	// explain is about all versions, as cost is that does not tell them apart.
+	// explain covers all versions together, like cost without --by version.
 	type account struct {
 		Cost    cost.Line
 		Verdict struct{ Alerts []alert.Alert }
@@ -113,7 +113,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 		t.Errorf("explain: %+v %+v, cost: %+v, the change $%v", own, alerted, all, want)
 	}
 
-	// By the threshold it is the same definition.
+	// The threshold method uses the same definition.
 	for _, a := range decoded[findings.Findings](t, ask("regress", "--method", "threshold")...).Alerts {
 		if want := *byVersion.SelfUSDPerDay * (a.Head - a.Base) / a.Head; a.Method == "Rate" && (a.USDPerDay == nil || !near(*a.USDPerDay, want)) {
 			t.Errorf("by threshold: %+v, want $%v", a, want)
@@ -121,7 +121,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 	}
 }
 
-// A release is asked about from its first row on, whatever the window.
+// The dollars per day of a release cover the time from its first row on, even if the window starts earlier.
 func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
@@ -136,7 +136,7 @@ func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
 	}
 }
 
-// A drift costs a part of what its method cost in the week before the evaluation.
+// The dollars of a drift are a share of the method's cost in the week before the evaluation.
 func TestDollarsOfADriftAreThoseOfTheLastWeek(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -145,7 +145,7 @@ func TestDollarsOfADriftAreThoseOfTheLastWeek(t *testing.T) {
 	priced := months()
 	priced.Price = 0.05
 	root := priced.Write(t)
-	counting := fixture.NewProcess("1.0.0", "c", april.AddDate(0, 0, -12)) // days without counts are of unknown length
+	counting := fixture.NewProcess("1.0.0", "c", april.AddDate(0, 0, -12)) // days without counts have an unknown length
 	for day := range 6 {
 		counting.Counts("shop/seen.Counted", counting.Start.AddDate(0, 0, day), time.Minute, 1)
 	}

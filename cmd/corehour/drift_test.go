@@ -26,9 +26,9 @@ const (
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
-// months are 90 days of a shop, from Monday, January 5th on: one method became 10%
-// more expensive from February 2nd to April 2nd, another by 5% on March 10th, which is found
-// within three days.
+// months returns 90 days of a shop, starting on Monday, January 5th. One method becomes 10% more expensive
+// gradually, from February 2nd to April 2nd. Another becomes 5% more expensive on March 10th; the tests
+// expect a date within three days of it.
 func months() fixture.Daily {
 	return fixture.Daily{
 		Seed: 3, First: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Days: 90, Records: 400,
@@ -92,8 +92,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// The same rows give the same answer on every day of the week, and alerts are told
-// once.
+// The output for the same rows is the same on every day, and each alert is reported once.
 func TestDriftIsToldOnce(t *testing.T) {
 	unracedWhenShort(t)
 	root := months().Write(t)
@@ -120,8 +119,8 @@ func TestDriftIsToldOnce(t *testing.T) {
 	}
 }
 
-// Every day there is another look, which may date a drift on another day: it is reported once and
-// not taken back.
+// Later evaluations can find another start date of a drift. The drift is still reported once, and not
+// resolved.
 func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -153,8 +152,8 @@ func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
 	}
 }
 
-// A drift is sent to the sinks once, with its dollars and the versions around the day
-// it began; accepted it is quiet; and when no look confirms it any more it is taken back.
+// A drift is sent to the sinks once, with its dollars and the versions around its start. An accepted drift
+// raises no alert. A drift that evaluations no longer confirm is resolved.
 func TestDriftIsSent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -177,7 +176,7 @@ func TestDriftIsSent(t *testing.T) {
 			"--webhook", "env:COREHOUR_TEST_HOOK", "--alertmanager", manager.URL, "--to", date(day)}, args...)...)
 	}
 	var alerts []alert.Alert
-	for _, day := range []int{0, 1, 7} { // the same look, and the next
+	for _, day := range []int{0, 1, 7} { // repeated evaluations find the same drifts
 		r := drift(april.AddDate(0, 0, day))
 		if r.code != exitFound || r.stderr != "" {
 			t.Fatalf("%+v", r)
@@ -201,7 +200,7 @@ func TestDriftIsSent(t *testing.T) {
 		!strings.Contains(step.Reason, "around then version 1.1.0 came after 1.0.0") {
 		t.Errorf("%+v", step)
 	}
-	// Two rows of 40,000 calls a day, of 0.2 and 0.4 ms, 5% of which is new.
+	// Rate has 40,000 calls a day of 0.2 ms and 40,000 of 0.4 ms; 5% of this time is new.
 	if want := 40_000 * 0.6e6 / 3.6e12 * 0.05 * 0.05; step.USDPerDay == nil || math.Abs(*step.USDPerDay/want-1) > 0.2 {
 		t.Errorf("%v dollars a day, want %v", step.USDPerDay, want)
 	}
@@ -232,8 +231,8 @@ func TestDriftIsSent(t *testing.T) {
 	}
 }
 
-// A drift that is dated again, because the days that confirmed it are no longer
-// stored, is the same drift, if the dates are not too far apart.
+// If the days that confirmed a drift are no longer stored, its start date changes. It keeps its ID if the
+// two dates are close enough.
 func TestDriftKeepsItsID(t *testing.T) {
 	skipLong(t)
 	m := months()
@@ -277,9 +276,8 @@ func TestDriftKeepsItsID(t *testing.T) {
 	}
 }
 
-// From one drift to the next: what is accepted is the level that the method is measured
-// by from then on. All sinks hear that it is resolved, and of nothing else until it is
-// more expensive than that.
+// An accepted drift makes its level the new baseline of the method. All sinks receive that it is resolved,
+// and nothing more until the method is more expensive than this baseline.
 func TestDriftIsAccepted(t *testing.T) {
 	skipLong(t)
 	m := months()
@@ -308,7 +306,7 @@ func TestDriftIsAccepted(t *testing.T) {
 		}
 		return found.Alerts, len(found.Accepted)
 	}
-	// heard tells what each sink got: all the same, or nothing.
+	// heard checks that each sink received one message that contains its part of want, or nothing.
 	heard := func(when string, want map[string]string) {
 		t.Helper()
 		for name, in := range inboxes {
@@ -364,7 +362,7 @@ func TestDriftIsAccepted(t *testing.T) {
 	heard("withdrawn", raised)
 }
 
-// A watching drift prints what it finds once.
+// drift --every prints each drift once.
 func TestWatchDrift(t *testing.T) {
 	clock(t, april)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -392,7 +390,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 	clock(t, april)
 	short, thin, flat := months(), months(), months()
 	short.Days = 20
-	thin.Records = 4 // a row, which is too few
+	thin.Records = 4 // per row, which is too few
 	flat.Cost = nil
 	flat.WallOnly = true
 	for _, test := range []struct {
@@ -416,7 +414,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 	}
 }
 
-// Any series can be judged.
+// drift --csv evaluates any daily series.
 func TestDriftOfCSV(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
 	var b strings.Builder
@@ -455,7 +453,7 @@ func TestDriftOfCSV(t *testing.T) {
 	}
 }
 
-// The weekday on which a file begins has no part in what is reported.
+// The weekday of the first value does not change the result.
 func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
 	var first evaluation.Findings
@@ -488,7 +486,7 @@ func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 	}
 }
 
-// What was confirmed when a service ran last is no drift of today.
+// A drift of a service that no longer sends rows is resolved after two weeks.
 func TestDriftOfAServiceThatEnded(t *testing.T) {
 	skipLong(t)
 	m := months()
