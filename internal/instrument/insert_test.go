@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// How the program of testdata changes, whole.
+// The complete diff of the program in testdata after instrumentation.
 func TestChangedLines(t *testing.T) {
 	dir := programCopy(t)
 	_, stdout, _ := corehourGo(t, Settings{Diff: true}, "build", "-C", dir, ".")
@@ -60,7 +60,8 @@ example.com/program/shop.generated: probe
 
 var inserted = regexp.MustCompile(` if _corehourM\[\d+\]\.On\(\) \{ defer _corehourM\[\d+\]\.Begin\(\)\.End\(\) \};`)
 
-// checkInserted puts a probe into every function that can have one, and compares.
+// checkInserted inserts a probe into every eligible function of text. It checks that lines and declarations
+// stay the same, and that removing the probes restores text. It returns the number of probes.
 func checkInserted(t *testing.T, path string, text []byte) (functions int) {
 	t.Helper()
 	s, _, err := parse("p", path, text)
@@ -85,8 +86,8 @@ func checkInserted(t *testing.T, path string, text []byte) (functions int) {
 	return functions
 }
 
-// declarations are the names and lines of all functions, and the number of statements in each but
-// for ours.
+// declarations returns the name and last line of every function, and the number of its statements without
+// probes.
 func declarations(t *testing.T, path string, text []byte) (all [][3]any) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -113,8 +114,8 @@ func declarations(t *testing.T, path string, text []byte) (all [][3]any) {
 	return all
 }
 
-// Every tenth file of the standard library, with tests and the compiler's hostile ones; all of them, and those
-// of the module cache, with COREHOUR_ALL_SOURCES=1.
+// Inserts probes into every tenth file of the standard library, including its tests and the odd sources of
+// the compiler's tests. COREHOUR_ALL_SOURCES=1 selects all these files and those of the module cache.
 func TestSourcesOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -157,7 +158,7 @@ func FuzzInsert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkInserted(t, "p.go", text) })
 }
 
-// The body of a closure does not count, whatever it holds.
+// The estimate ignores the bodies of closures, as the compiler does.
 func TestInlinedWithClosures(t *testing.T) {
 	dir := t.TempDir()
 	body := "{ defer print(n); for n < 9 { n += len(os.Args); print(n, n, n, n) }; return n + cap(os.Args)*len(os.Args) }"
@@ -172,7 +173,8 @@ func TestInlinedWithClosures(t *testing.T) {
 	assert.False(t, functions["p.two"])
 }
 
-// sameAsCompiler compares the estimate for package p with the compiler, function by function, and returns it.
+// sameAsCompiler checks that the estimate of each function in package p equals the compiler's decision. It
+// returns the estimates by function.
 func sameAsCompiler(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	out, err := exec.Command("go", "build", "-C", dir, "-gcflags=-m").CombinedOutput()
@@ -188,7 +190,8 @@ func sameAsCompiler(t *testing.T, dir string) map[string]bool {
 	return estimated
 }
 
-// The estimate stands for a package of which the compiler printed nothing, which is said if it inlines any.
+// If the compiler printed nothing about a package, mark keeps the estimate. It returns false if that
+// estimate inlines any function.
 func TestWhatTheCompilerPrintedIsLost(t *testing.T) {
 	packageOf := func(name, text string) *found {
 		dir := t.TempDir()
@@ -207,7 +210,7 @@ func TestWhatTheCompilerPrintedIsLost(t *testing.T) {
 	assert.True(t, says.mark(empty))
 }
 
-// What a call costs depends on what is called.
+// The estimated cost of a call depends on the callee.
 func TestInlinedByCallees(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module p\n\ngo 1.25\n")
@@ -311,7 +314,7 @@ func excluded() int { return 1 }
 	assert.Contains(t, exact, "p.(*set).twice: probe\n")
 }
 
-// The estimate agrees with what the compiler prints for 19 functions of 20.
+// The estimate equals the compiler's decision for more than 95% of the functions.
 func TestInlinedAgreesWithTheCompiler(t *testing.T) {
 	packages := []string{"go/parser", "text/template", "encoding/json", "net/url", "archive/tar"}
 	text, err := exec.Command("go", append([]string{"build", "-gcflags=-m"}, packages...)...).CombinedOutput()

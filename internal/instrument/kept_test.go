@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rewritten is where builds of these tests keep files.
+// rewritten is the directory in which the builds of these tests keep rewritten files.
 var rewritten string
 
-// TestMain keeps them out of the user's cache directory, in which the build cache is.
+// TestMain moves the cache directory of these tests out of the user's, but keeps the user's build cache.
 func TestMain(m *testing.M) {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// keptFiles returns those of a directory.
+// keptFiles returns the files in dir by name.
 func keptFiles(t *testing.T, dir string) map[string]os.FileInfo {
 	t.Helper()
 	found := map[string]os.FileInfo{}
@@ -48,8 +48,8 @@ func keptFiles(t *testing.T, dir string) map[string]os.FileInfo {
 	return found
 }
 
-// A second build writes nothing but what has changed, and repairs what is damaged: what an edited
-// file was before is never built.
+// A second build writes only changed files. It replaces a damaged file, and never builds a former version of
+// an edited file.
 func TestRewrittenFilesStay(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -109,9 +109,9 @@ func TestKeptFilesAreBounded(t *testing.T) {
 	assert.Len(t, keptFiles(t, k.dir), 5)
 }
 
-// Without a directory of the user that can be written to nothing stays.
+// If the user's cache directory cannot be written, a build leaves no files behind.
 func TestFilesWithoutACache(t *testing.T) {
-	readOnly := t.TempDir() // where there is no /proc, it leads nowhere
+	readOnly := t.TempDir() // without /proc the symbolic link is dangling
 	require.NoError(t, os.Mkdir(filepath.Join(readOnly, "corehour"), 0o700))
 	require.NoError(t, os.Symlink("/proc/self/fdinfo", filepath.Join(readOnly, "corehour", "go")))
 	for _, cache := range []string{filepath.Join(os.Args[0], "no directory"), readOnly} {

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program copies the program of testdata, since a build may not depend on where it is.
+// programCopy returns a copy of the program in testdata, because a build must not depend on the directory.
 func programCopy(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func write(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// corehourGo is `corehour go`, with what it prints.
+// corehourGo runs `corehour go` and returns its exit code and output.
 func corehourGo(t *testing.T, s Settings, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -46,7 +46,8 @@ func corehourGo(t *testing.T, s Settings, args ...string) (code int, stdout, std
 	return code, out.String(), errs.String()
 }
 
-// built builds the program plainly and with probes.
+// built builds the program in dir without and with probes. It returns both binaries, and the summary of
+// `corehour go`.
 func built(t *testing.T, s Settings, dir string, flags ...string) (plain, probed, summary string) {
 	t.Helper()
 	plain, probed = filepath.Join(t.TempDir(), "program"), filepath.Join(t.TempDir(), "program")
@@ -81,7 +82,7 @@ var (
 	offset     = regexp.MustCompile(` \+0x[0-9a-f]+`)
 )
 
-// counts are the calls of each method that a program printed.
+// counts returns the calls of each method from the output of a program.
 func counts(stderr string) map[string]string {
 	found := map[string]string{}
 	for _, m := range countsLine.FindAllStringSubmatch(stderr, -1) {
@@ -90,8 +91,8 @@ func counts(stderr string) map[string]string {
 	return found
 }
 
-// A program does the same with probes, prints the same lines of the same files, and every call is
-// counted however it ends.
+// A program with probes behaves the same, with the same files and line numbers in its output. Every call is
+// counted, however the program ends.
 func TestAProgramDoesTheSame(t *testing.T) {
 	dir := programCopy(t)
 	before := hashOf(t, dir)
@@ -128,7 +129,7 @@ func TestAProgramDoesTheSame(t *testing.T) {
 	}
 }
 
-// Signals end a program that handles none as before, but for what it sends first.
+// A signal that the program does not handle still ends it, after the SDK has exported its data.
 func TestASignalEndsTheProgram(t *testing.T) {
 	_, probed, _ := built(t, Settings{}, programCopy(t))
 	cmd := exec.Command(probed, "wait")
@@ -138,7 +139,7 @@ func TestASignalEndsTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	cmd.Stderr = &errs
 	require.NoError(t, cmd.Start())
-	_, err = io.ReadAtLeast(out, make([]byte, 100), 100) // it has come as far as to wait
+	_, err = io.ReadAtLeast(out, make([]byte, 100), 100) // the program waits for the signal
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	go io.Copy(io.Discard, out)
@@ -171,7 +172,7 @@ func TestTheSameInputGivesTheSameBinary(t *testing.T) {
 	assert.Contains(t, probes, Probe{Name: "example.com/program/shop.Recovered", Signature: "() (int, error)"})
 }
 
-// An entry with a signature is for the function that has it, at the build and at run time.
+// An entry with a signature applies only to a function with this signature, at build time and at run time.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	dir := programCopy(t)
@@ -197,7 +198,7 @@ func TestSignatures(t *testing.T) {
 	assert.Equal(t, map[string]string{"/shop.List.Add": "101"}, counts(r.stderr))
 }
 
-// One bad entry of a method file costs that entry, and each fault is said once.
+// A faulty entry of a method file does not affect the other entries. Each fault is reported once.
 func TestMethodFile(t *testing.T) {
 	dir := programCopy(t)
 	write(t, dir, "methods.json", `{"version": 1, "methods": [
@@ -226,7 +227,7 @@ func TestMethodFile(t *testing.T) {
 	assert.NotContains(t, summary, "com.shop.Cart")
 	assert.NotContains(t, summary, "probes are off")
 
-	// The file is in the binary; the environment replaces it.
+	// The method file is part of the binary. COREHOUR_METHODS replaces it.
 	r := runProgram(t, probed, "return", "COREHOUR_EXPORT=stderr")
 	assert.Equal(t, map[string]string{"/shop.List.Add": "101", "/shop.List.Sum": "1", "/words.Count": "1"}, counts(r.stderr))
 	write(t, dir, "other.json", `{"version": 1, "methods": [{"class": "example.com/program/shop", "method": "jump"}]}`)
@@ -234,7 +235,7 @@ func TestMethodFile(t *testing.T) {
 	assert.Equal(t, map[string]string{"/shop.jump": "1"}, counts(r.stderr))
 }
 
-// Probes go on and off while the program runs, as the method file changes.
+// A running program applies changes of its method file.
 func TestMethodFileOfARunningProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -273,7 +274,7 @@ func main() {
 	assert.Equal(t, 1, strings.Count(errs.String(), "entries that fit no method: methods[1] (example.com/program/words.Count): these need a rebuild, by corehour go build with this file"))
 }
 
-// A vendored package gets probes where the file names it; a module elsewhere is named as such.
+// A vendored function gets a probe if the method file names it.
 func TestVendoredPackages(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module program\n\ngo 1.21\n\nrequire example.com/dep v1.0.0\n")
@@ -286,7 +287,7 @@ func TestVendoredPackages(t *testing.T) {
 	assert.Equal(t, map[string]string{"program.main": "1", "example.com/dep.Do": "1"}, counts(r.stderr))
 }
 
-// Modules of a workspace get probes alike.
+// All modules of a workspace get probes.
 func TestWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.work", "go 1.21\n\nuse (\n\t./a\n\t./b\n)\n")
@@ -299,7 +300,7 @@ func TestWorkspace(t *testing.T) {
 	assert.Equal(t, map[string]string{"example.com/b.main": "1", "example.com/a.Do": "1"}, counts(r.stderr))
 }
 
-// Tests have probes in what they test, and none of their own.
+// `corehour go test` inserts probes into the tested code, but not into test functions.
 func TestGoTest(t *testing.T) {
 	dir := programCopy(t)
 	write(t, dir, "shop/shop_test.go", "package shop\n\nimport \"testing\"\n\nfunc TestRun(t *testing.T) {\n\tif Run() == \"\" {\n\t\tt.Fatal(\"nothing\")\n\t}\n}\n")
@@ -314,7 +315,7 @@ func TestGoTest(t *testing.T) {
 	assert.NotContains(t, calls, "/shop.TestRun")
 }
 
-// The go command's faults are its own.
+// Compile errors are reported as by the go command, at the original file and line.
 func TestABuildThatFails(t *testing.T) {
 	dir := programCopy(t)
 	write(t, dir, "words/broken.go", "package words\n\nfunc broken( {\n")
@@ -367,7 +368,7 @@ func hashOf(t *testing.T, dir string) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// The SDK in this package is that of the repository: go generate makes it so.
+// The embedded SDK equals the SDK of the repository. go generate updates it.
 func TestTheSDKIsTheRepositorys(t *testing.T) {
 	archive, err := zip.NewReader(bytes.NewReader(sdkZip), int64(len(sdkZip)))
 	require.NoError(t, err)

@@ -15,8 +15,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// The scope of a root is what it reaches: through interfaces that values of the program are in,
-// through functions that are passed, and through generic ones; nothing that is never called.
+// The scope of a root contains all functions that it can reach: through interfaces whose implementations the
+// program uses, through functions passed as values, and through generic functions. It contains no function
+// that is never called.
 func TestScope(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/scope\n\ngo 1.21\n")
@@ -107,8 +108,8 @@ func New() Store { defer func() {}(); return &memory{strings.ToUpper("p")} }
 	}
 }
 
-// What a root with scope lazy reaches is off until a caller that is on has run, and counts every call
-// from then on: also behind an interface, a function that is inlined and a closure.
+// With scope lazy, the functions that a root reaches are off until a caller with an active probe has run.
+// From then on every call is counted, also through an interface, an inlined function or a closure.
 func TestLazyScope(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/program\n\ngo 1.21\n")
@@ -208,7 +209,7 @@ func main() {
 		"even -> odd", "odd -> even", "root -> deep",
 	}, lines)
 
-	// A file at run time may name other roots, whose callees the graph has.
+	// A method file at run time can name other roots, because the graph contains their callees.
 	write(t, dir, "other.json", `{"version": 1, "methods": [{"class": "example.com/program", "method": "deep", "rate": 1, "scope": "lazy"}]}`)
 	r := runProgram(t, probed, "deep", "COREHOUR_EXPORT=stderr", "COREHOUR_METHODS="+filepath.Join(dir, "other.json"))
 	delete(deep, ".root")
@@ -216,7 +217,8 @@ func main() {
 	assert.Equal(t, deep, counts(r.stderr))
 }
 
-// What a caller switches on is counted from then on, in a span next to that of the whole interval.
+// A function that its caller activates is counted from then on, in a separate span next to the span of the
+// whole interval.
 func TestCountsOfALazyScope(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/program\n\ngo 1.21\n")

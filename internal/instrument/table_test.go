@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzTables reads tables that no build wrote.
+// FuzzTables reads malformed tables, which must cause no error.
 func FuzzTables(f *testing.F) {
 	f.Add("example.com/p\n.F 1\n.G 0 1\n")
 	f.Add("\n.F\n . 1 -1 zz 99999999999\n")
@@ -27,7 +27,7 @@ func FuzzTables(f *testing.F) {
 	})
 }
 
-// A signature is what the source has, without the names of parameters.
+// A signature is the source text of the parameters and results, without their names.
 func TestSignatureOf(t *testing.T) {
 	long := "struct{ a " + strings.Repeat("[1]", 200) + "int }"
 	for source, want := range map[string]string{
