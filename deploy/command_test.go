@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// checkCommand checks a command line of a file in this folder: the program is one
-// of ours, and a configuration it names is one we ship.
+// checkCommand checks a command line in a file of this folder. Its program, its flags and its configuration
+// file must exist in this repository.
 func checkCommand(t *testing.T, where string, words []string) {
 	t.Helper()
 	if len(words) == 0 {
@@ -33,7 +33,7 @@ func checkCommand(t *testing.T, where string, words []string) {
 	}
 }
 
-// checkFlags looks flags up in the help of the command itself.
+// checkFlags checks that the help of the command contains all flags.
 func checkFlags(t *testing.T, where, command string, words []string) {
 	t.Helper()
 	help, err := exec.CommandContext(t.Context(), "go", "-C", "..", "run", "./cmd/corehour", command, "--help").CombinedOutput()

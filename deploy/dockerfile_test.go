@@ -12,10 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// instruction is one of a Dockerfile, continuation lines joined.
+// instruction is an instruction of a Dockerfile, with continuation lines joined.
 type instruction struct {
 	line  int
-	stage string // the last FROM ... AS
+	stage string // name of the stage, from the last FROM ... AS
 	name  string
 	args  string
 }
@@ -108,8 +108,8 @@ func TestDockerfileCopiesWhatExists(t *testing.T) {
 	}
 }
 
-// TestImagesAreConfined: the last word on the user is not root, and the environment of
-// the collector is one that the configuration reads.
+// TestImagesAreConfined checks that no image runs as root, and that the configuration reads every
+// environment variable that the collector's image sets.
 func TestImagesAreConfined(t *testing.T) {
 	users := make(map[string]string)
 	for _, in := range readDockerfile(t) {
@@ -135,9 +135,8 @@ func TestImagesAreConfined(t *testing.T) {
 	}
 }
 
-// TestImagesReachBuckets: both images know the authorities that sign certificates of
-// stores, and the command, which keeps files of a bucket, finds a directory for them that
-// the job's manifest lets it write.
+// TestImagesReachBuckets checks that both images contain the certificate authorities of object stores. The
+// command caches files of a bucket, so its cache directory must be on a volume that the CronJob can write.
 func TestImagesReachBuckets(t *testing.T) {
 	const authorities = "/etc/ssl/certs/ca-certificates.crt"
 	copies, env := make(map[string]bool), make(map[string]string)
@@ -170,8 +169,8 @@ func TestImagesReachBuckets(t *testing.T) {
 	}
 }
 
-// TestImagesHaveAVersion: the image's command is given the variables that make build sets, from
-// arguments that the stage declares before, and make prints just these.
+// TestImagesHaveAVersion checks that the image builds the command with the same -ldflags as make. The build
+// stage must declare the arguments VERSION and COMMIT, and `make version-args` must print exactly these.
 func TestImagesHaveAVersion(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "Makefile"))
 	if err != nil {
@@ -204,7 +203,7 @@ func TestImagesHaveAVersion(t *testing.T) {
 	}
 }
 
-// TestGoVersions: the image builds with the Go that go.mod asks for.
+// TestGoVersions checks that the image builds with the Go version of go.mod.
 func TestGoVersions(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "go.mod"))
 	if err != nil {

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the ConfigMap")
 
 const manifests = "kubernetes"
 
-// cluster is what the manifests make together.
+// cluster contains the objects of all manifests.
 type cluster struct {
 	namespace    corev1.Namespace
 	config       corev1.ConfigMap
@@ -38,7 +38,7 @@ type cluster struct {
 	imagesTagged []string
 }
 
-// load reads every manifest strictly: a field that its type does not have fails.
+// load reads every manifest strictly: a field that the type does not have is an error.
 func load(t *testing.T) *cluster {
 	t.Helper()
 	var c cluster
@@ -73,7 +73,7 @@ func (c *cluster) add(t *testing.T, path string, document []byte) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	strict := func(into any) {
-		// As the API server reads: names are compared with their case.
+		// As in the API server, field names are case-sensitive.
 		data, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
@@ -140,7 +140,8 @@ func TestKustomizationListsEveryManifest(t *testing.T) {
 	}
 }
 
-// TestConfigMapIsTheDefault: the environment makes the difference, not the text.
+// TestConfigMapIsTheDefault checks that the ConfigMap contains config/collector.yaml unchanged. The
+// container's environment sets all differences.
 func TestConfigMapIsTheDefault(t *testing.T) {
 	path := filepath.Join(manifests, "configmap.yaml")
 	if *update {
@@ -188,8 +189,8 @@ func (c *cluster) pods() map[string]*corev1.PodSpec {
 	}
 }
 
-// TestPodsAreConfined holds the pods to what the namespace enforces (restricted),
-// and to a read-only root file system and limits besides.
+// TestPodsAreConfined checks that the pods comply with the restricted policy of the namespace, have a
+// read-only root file system, and set requests and limits.
 func TestPodsAreConfined(t *testing.T) {
 	c := load(t)
 	if got := c.namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
@@ -236,7 +237,7 @@ func (c *cluster) hasVolume(pod, volume string) bool {
 	return false
 }
 
-// TestNamesMeet checks what one object calls another.
+// TestNamesMeet checks that references between objects (labels, ports, names) resolve.
 func TestNamesMeet(t *testing.T) {
 	c := load(t)
 	labels := c.collector.Spec.Template.Labels
@@ -294,7 +295,8 @@ func TestNamesMeet(t *testing.T) {
 	}
 }
 
-// TestLimiterActsBeforeTheKernel compares the two memory limits.
+// TestLimiterActsBeforeTheKernel checks that the collector's own memory limit is at most 90% of the
+// container's limit.
 func TestLimiterActsBeforeTheKernel(t *testing.T) {
 	container := load(t).collector.Spec.Template.Spec.Containers[0]
 	limit := container.Resources.Limits.Memory().Value()
@@ -310,23 +312,21 @@ func TestLimiterActsBeforeTheKernel(t *testing.T) {
 	t.Error("the container sets no COREHOUR_MEMORY_LIMIT_MIB")
 }
 
-// TestPodsRunOurCommands: what the manifests run is a command of this repository,
-// with flags it has.
+// TestPodsRunOurCommands checks that every container runs a command of this repository with existing flags.
 func TestPodsRunOurCommands(t *testing.T) {
 	for name, spec := range load(t).pods() {
 		container := spec.Containers[0]
 		words := container.Args
-		if len(container.Command) > 0 { // a shell: the first line of its script
+		if len(container.Command) > 0 { // a shell: check the first line of its script
 			words = strings.Fields(strings.SplitN(container.Args[0], "\n", 2)[0])
 		} else {
-			words = append([]string{container.Image}, words...) // the image's own program
+			words = append([]string{container.Image}, words...) // the image's entry point
 		}
 		checkCommand(t, name, words)
 	}
 }
 
-// TestVariablesAreRead finds every COREHOUR_ variable of the container in the
-// configuration it is given.
+// TestVariablesAreRead checks that the configuration reads every COREHOUR_ variable of the container.
 func TestVariablesAreRead(t *testing.T) {
 	for _, env := range load(t).collector.Spec.Template.Spec.Containers[0].Env {
 		if strings.HasPrefix(env.Name, "COREHOUR_") && !strings.Contains(collectorConfig, "${env:"+env.Name+":-") {

@@ -11,16 +11,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// metric is what is known of a metric from the file its component is generated
-// from.
+// metric describes a metric as its component's metadata.yaml does.
 type metric struct {
 	ours   bool
-	loss   bool // its description says that something is lost
+	loss   bool // the description mentions a loss
 	labels []string
-	values map[string][]string // of labels that are enumerations
+	values map[string][]string // allowed values of labels that are enumerations
 }
 
-// metadata is the part of a component's metadata.yaml that names metrics.
+// metadata is the part of a component's metadata.yaml that describes metrics.
 type metadata struct {
 	Attributes map[string]struct {
 		Enum []string `json:"enum"`
@@ -33,18 +32,18 @@ type metadata struct {
 	} `json:"telemetry"`
 }
 
-// helpers are the collector's packages that every exporter and receiver reports
-// through, with the labels they add.
+// helpers are the collector's packages that report metrics for every exporter and receiver, with the labels
+// that they add.
 var helpers = map[string][]string{
 	"go.opentelemetry.io/collector/exporter/exporterhelper": {"exporter", "data_type"},
 	"go.opentelemetry.io/collector/receiver/receiverhelper": {"receiver", "transport"},
 }
 
-// knownMetrics reads the metadata of our components and of the helpers. Names are
-// those of the reader in config/collector.yaml, which adds no suffixes.
+// knownMetrics returns the metrics of our components and of the helpers, by the name that the reader in
+// config/collector.yaml exposes. This reader adds no suffixes.
 func knownMetrics(t *testing.T) map[string]metric {
 	t.Helper()
-	found := map[string]metric{"up": {}} // Prometheus makes it
+	found := map[string]metric{"up": {}} // Prometheus adds it
 	for _, pattern := range []string{"receiver/*", "processor/*", "exporter/*", "extension/*"} {
 		paths, err := filepath.Glob(filepath.Join("..", pattern, "metadata.yaml"))
 		if err != nil {
@@ -90,8 +89,8 @@ func readMetadata(t *testing.T, path string, ours bool, added []string, into map
 	}
 }
 
-// TestDocumentedMetricsExist looks up every metric that a page of documentation
-// names, and every metric of ours that means a loss in the page on troubleshooting.
+// TestDocumentedMetricsExist checks that every metric on a page of the documentation exists, and that the
+// troubleshooting page explains every metric of ours that indicates a loss or a fault.
 func TestDocumentedMetricsExist(t *testing.T) {
 	metrics := knownMetrics(t)
 	pages, err := filepath.Glob(filepath.Join("..", "docs", "*", "*.md"))

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ruleFile is the form of a Prometheus rule file, as far as ours goes.
+// ruleFile is a Prometheus rule file, with the fields that ours uses.
 type ruleFile struct {
 	Groups []struct {
 		Name  string `json:"name"`
@@ -77,7 +77,7 @@ func TestRulesAreComplete(t *testing.T) {
 	}
 }
 
-// checkRunbook follows the link to a heading of the documentation.
+// checkRunbook checks that the runbook link leads to a heading of the documentation.
 func checkRunbook(t *testing.T, r rule) {
 	t.Helper()
 	page, anchor, _ := strings.Cut(r.Annotations["runbook"], "#")
@@ -97,8 +97,7 @@ func checkRunbook(t *testing.T, r rule) {
 	t.Errorf("%s: runbook: %s has no heading %q", r.Alert, page, anchor)
 }
 
-// checkTemplate parses an annotation as Prometheus does, with the variables it
-// defines and those of its functions that we use.
+// checkTemplate parses an annotation as Prometheus does, with its variables and the functions that we use.
 func checkTemplate(t *testing.T, where, text string) {
 	t.Helper()
 	functions := template.FuncMap{"humanizeDuration": func(any) string { return "" }}
@@ -107,8 +106,8 @@ func checkTemplate(t *testing.T, where, text string) {
 	}
 }
 
-// TestRulesNameWhatExists parses every expression, looks each metric and each label up
-// in what the components say they have, and compares the labels of what is compared.
+// TestRulesNameWhatExists parses every expression and checks that its metrics and labels exist. It also
+// checks that both sides of a comparison have the same labels.
 func TestRulesNameWhatExists(t *testing.T) {
 	metrics := knownMetrics(t)
 	promql := parser.NewParser(parser.Options{})
@@ -153,11 +152,11 @@ func TestRulesNameWhatExists(t *testing.T) {
 	}
 }
 
-// checkMatcher finds out whether a matcher can ever match.
+// checkMatcher checks that a matcher can match at least one value of its label.
 func checkMatcher(t *testing.T, alert, name string, m metric, matcher *labels.Matcher) {
 	t.Helper()
 	if matcher.Name == "job" {
-		return // set by whoever scrapes
+		return // set by the scrape configuration
 	}
 	if !slices.Contains(m.labels, matcher.Name) {
 		t.Errorf("%s: %s has no label %s", alert, name, matcher.Name)
@@ -165,16 +164,15 @@ func checkMatcher(t *testing.T, alert, name string, m metric, matcher *labels.Ma
 	}
 	values, ok := m.values[matcher.Name]
 	if !ok {
-		return // any text
+		return // not an enumeration
 	}
 	if !slices.ContainsFunc(values, matcher.Matches) {
 		t.Errorf("%s: %s matches none of %q", alert, matcher, values)
 	}
 }
 
-// checkOperands finds out whether the two sides of a comparison can have a series in
-// common: they are matched by all their labels, so one that only one side has makes
-// the comparison empty for ever. It returns the labels of an expression's series.
+// checkOperands checks that the two sides of a binary expression can match. They match on all their labels,
+// so a label that only one side has makes the result always empty. It returns the labels of expr's series.
 func checkOperands(t *testing.T, where string, expr parser.Expr, metrics map[string]metric) []string {
 	t.Helper()
 	switch e := expr.(type) {
@@ -208,8 +206,8 @@ func checkOperands(t *testing.T, where string, expr parser.Expr, metrics map[str
 	return found
 }
 
-// TestLossesHaveAnAlert: what the components call lost, damaged, unknown or refused, what
-// fails, and what a bucket does not have wakes somebody.
+// TestLossesHaveAnAlert checks that an alert exists for every metric of ours that indicates losses, damage,
+// unknown or refused data, failures, or a bucket that is behind.
 func TestLossesHaveAnAlert(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("prometheus", "corehour.rules.yaml"))
 	if err != nil {

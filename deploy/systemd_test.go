@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// unit is a systemd unit: section, key, values in order.
+// unit is a systemd unit: the values in order, by section and key.
 type unit map[string]map[string][]string
 
-// known are the keys these units may use, by section, so that a misspelt one
-// does not pass as one that systemd ignores.
+// known lists the keys that these units use, by section. systemd ignores a misspelled key, so the tests
+// reject it.
 var known = map[string][]string{
 	"Unit": {"Description", "Documentation", "After", "Wants", "StartLimitIntervalSec"},
 	"Service": {"Type", "User", "Group", "Environment", "EnvironmentFile", "ExecStartPre", "ExecStart", "Restart", "RestartSec",
@@ -103,8 +103,8 @@ func TestServicesAreConfined(t *testing.T) {
 	}
 }
 
-// TestUnitsRunOurCommands finds each binary as a command of this repository, and
-// each configuration file among those we ship.
+// TestUnitsRunOurCommands checks that every unit runs a command of this repository, with a configuration
+// file that exists.
 func TestUnitsRunOurCommands(t *testing.T) {
 	for name, u := range units(t) {
 		for _, key := range []string{"ExecStartPre", "ExecStart"} {
