@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestBucketRule parses the rule for the bucket of load jobs like Cloud Storage:
-// unknown names are refused.
+// TestBucketRule parses the lifecycle rule for the bucket of load jobs and rejects unknown names, as Cloud
+// Storage does.
 func TestBucketRule(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/guides/bigquery.md"))
 	if err != nil {

@@ -17,7 +17,7 @@ const module = "github.com/corehour/corehour"
 // TestModulesKeepTheRules compares every go.mod with docs/adr/0001-modules.md.
 func TestModulesKeepTheRules(t *testing.T) {
 	leaf := regexp.MustCompile(`^(integration(/.*)?|test/shop|sdk/bench)$`)
-	leaves := []string{} // modules that no other may require
+	leaves := []string{} // modules that no other module can require
 	required := make(map[string]string)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -77,7 +77,7 @@ func TestModulesKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestMakeTargetsExist checks that the Makefile has every target that a page names, and every WHAT.
+// TestMakeTargetsExist checks that the Makefile has every target and every WHAT that a page mentions.
 func TestMakeTargetsExist(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

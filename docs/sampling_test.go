@@ -49,7 +49,7 @@ type group struct {
 	cpuMS   float64
 }
 
-// The example of the page: a minute of one method.
+// groups is the example of docs/background/sampling.md: one minute of one method.
 var groups = []group{{40, 0.01, 2}, {5, 0.005, 3}}
 
 const (

@@ -15,8 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// TestColumnsAreThoseOfFiles writes a warehouse and compares the list of columns
-// with its file.
+// TestColumnsAreThoseOfFiles compares the list of columns with the columns of a written data file.
 func TestColumnsAreThoseOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	writer, err := table.NewWriter(dir, table.Options{})

@@ -14,12 +14,12 @@ import (
 // Figures measured on two shared cores of an Intel Xeon, and the target that measures them. A new
 // measurement changes them here.
 const (
-	measurementsPerCore = 90_000.0 // a second, the whole collector; make bench WHAT=soak
-	residentMiB         = 408.0    // at the peak of it, with one core at work; make bench WHAT=soak
-	bytesAllIDs         = 43.5     // a row, in files; make bench WHAT=warehouse ROWS=4000000
-	bytesExemplarIDs    = 15.6     // the same
+	measurementsPerCore = 90_000.0 // per second, whole collector; make bench WHAT=soak
+	residentMiB         = 408.0    // peak of the same run, with one busy core; make bench WHAT=soak
+	bytesAllIDs         = 43.5     // per row, in files; make bench WHAT=warehouse ROWS=4000000
+	bytesExemplarIDs    = 15.6     // per row, same target
 	mergedPerCore       = 500_000.0
-	rolledPerCore       = 230_000.0 // by minute
+	rolledPerCore       = 230_000.0 // into minute rollups
 )
 
 // List prices of BigQuery in the multi-region US, in USD, as published in 2025;
@@ -31,8 +31,8 @@ const (
 	usdReadPerTiB        = 6.25 // on demand, beyond 1 TiB a month
 )
 
-// Names of usual length, for columns of text. What is not here is NULL in a call
-// of our SDK without ids.
+// usualText contains the usual length of text columns, in bytes. Text columns that are not listed are NULL
+// in calls of our SDK without IDs.
 var usualText = map[string]int{
 	"kind": 4, "level": 3, "service_namespace": 4, "service": 9, "version": 5, "revision": 40, "environment": 10, "instance": 16, "host": 12,
 	"host_type": 11, "cloud_provider": 3, "region": 12, "capacity_type": 4, "class": 20, "method": 8, "caller": 24, "tier": 3, "reason": 4,
@@ -45,8 +45,8 @@ var usualNulls = map[string]bool{
 	"activated": true,
 }
 
-// logicalBytes returns the bytes that BigQuery bills for these columns of a row: 8 for a number or date,
-// 2 and its length for a text or id, none for NULL.
+// logicalBytes returns the bytes that BigQuery bills for the columns of a row: 8 for a number or date, 2 plus
+// the length for a text or ID, 0 for NULL.
 func logicalBytes(t *testing.T, of []columns.Column, ids bool) (bytes float64) {
 	t.Helper()
 	for _, c := range of {
@@ -75,12 +75,13 @@ func logicalBytes(t *testing.T, of []columns.Column, ids bool) (bytes float64) {
 
 var (
 	comment = regexp.MustCompile(`--.*`)
-	bounds  = regexp.MustCompile(`SELECT \* REPLACE \(.*\) FROM method_calls`) // reads the columns of it that a statement names
+	bounds  = regexp.MustCompile(`SELECT \* REPLACE \(.*\) FROM method_calls`) // reads only the columns that the statement names
 	only    = regexp.MustCompile(`AND (?:c\.)?service_namespace = @service_namespace AND (?:c\.)?service = @service AND (?:c\.)?environment = @environment`)
 	name    = regexp.MustCompile(`\w+`)
 )
 
-// bytesRead returns the bytes that a statement reads of a row, without --namespace, --service and --environment.
+// bytesRead returns the bytes per row that a statement reads, without --namespace, --service and
+// --environment.
 func bytesRead(t *testing.T, statement string) float64 {
 	t.Helper()
 	text, err := os.ReadFile("../regression/query/testdata/bigquery/" + statement + ".sql")
@@ -94,7 +95,7 @@ func bytesRead(t *testing.T, statement string) float64 {
 // TestSizingIsComputed computes the table of the resources for 10,000 records a second.
 func TestSizingIsComputed(t *testing.T) {
 	const perSecond, days = 10_000.0, 30.0
-	rows := perSecond * 86_400 // a day
+	rows := perSecond * 86_400 // per day
 	gib := func(bytes float64) float64 { return bytes / (1 << 30) }
 	var b strings.Builder
 	line := func(what, value, how string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, value, how) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestWalkedNamesExist: docs/background/architecture.md names files and what is declared in them.
+// TestWalkedNamesExist checks that every file and name on docs/background/architecture.md exists.
 func TestWalkedNamesExist(t *testing.T) {
 	steps := regexp.MustCompile("`([\\w/]+\\.go)` `([\\w.]+)`").FindAllStringSubmatch(pages(t)["docs/background/architecture.md"], -1)
 	if len(steps) < 20 {
@@ -25,7 +25,7 @@ func TestWalkedNamesExist(t *testing.T) {
 	}
 }
 
-// declared are the types, the functions, and the methods as Type.Method.
+// declared returns the names of types and functions, and of methods as Type.Method.
 func declared(file *ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, d := range file.Decls {
