@@ -20,7 +20,7 @@ type Check struct {
 	Output Output `json:"-"`
 }
 
-// ProcessAccount is the account of one process.
+// ProcessAccount compares the emitted calls of one process with its stored calls.
 type ProcessAccount struct {
 	Instance       string             `json:"instance"`
 	State          string             `json:"state"` // ended, running or dead

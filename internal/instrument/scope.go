@@ -228,7 +228,8 @@ func (s scopes) follow(program *callgraph.Graph, set *token.FileSet, all []*foun
 }
 
 // expanded returns the method file with an additional entry for each function that a scope reaches, copied
-// from the entry of its root. The SDK finds those of a lazy scope itself, in the graph.
+// from the entry of its root. Functions that a lazy scope
+// reaches get no entry: the SDK finds them in the call graph at run time.
 func (s scopes) expanded(text string, all []*found) (string, error) {
 	if len(s) == 0 {
 		return text, nil

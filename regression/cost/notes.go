@@ -60,8 +60,8 @@ func (r *Table) missingNotes() (notes []string) {
 	return notes
 }
 
-// AssumedNotes returns a note for each service that has calls with a lower bound only, or processes that may
-// be merged.
+// AssumedNotes returns a note for each service whose number of calls is only a lower bound, because their sampling
+// probability is assumed, or whose processes may be merged.
 func (r *Table) AssumedNotes() (notes []string) {
 	for i := range r.Services {
 		s := &r.Services[i]

@@ -84,7 +84,7 @@ func TestDaysOfRollups(t *testing.T) {
 		if d.Records != 500 || math.Abs(d.Weight-50_000) > 1e-6 {
 			t.Errorf("%v records stand for %v calls", d.Records, d.Weight)
 		}
-		// exp(0.5^2/2) is 1.133; the most expensive call in 200 is capped.
+		// The mean of this lognormal is exp(0.5^2/2) = 1.133 times 1e5; capping one call in 200 lowers it a little.
 		if mean/factor < 1.08e5 || mean/factor > 1.17e5 || math.Abs(level-math.Log(1e5*factor)) > 0.05 {
 			t.Errorf("%s: mean %v, mean logarithm %v", d.Caller, mean, level)
 		}

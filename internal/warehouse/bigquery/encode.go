@@ -172,7 +172,7 @@ func newField(c *columns.Column, number protowire.Number) field {
 	return f
 }
 
-// encodeSingle returns the encoder of a column with one value.
+// encodeSingle returns the encoder of a column that has one value per row, not a list.
 func encodeSingle[T comparable](c *columns.Column, appendValue func([]byte, T) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
 	field, part, always := columns.FieldOf[T](c.Name), c.Part(), c.Required || c.Known() != nil
 	return func(_ *encoder, b []byte, r *methodspan.Row) []byte {

@@ -415,9 +415,9 @@ type startedResource struct {
 // maxResources bounds the resources that are cached only so that rows share them.
 const maxResources = 100_000
 
-// numberOf returns the number of the resource of r as sums keep it: without the start of the
-// process, and without the host unless r is a process row, whose bill needs it. It counts hostless
-// rows.
+// numberOf returns the number of the resource of r in the form of a rollup: without the start of the process,
+// and with the host on process rows only, which the bill of a host needs. It counts process rows that lose
+// their host.
 func (n *resources) numberOf(r *methodspan.Row) int {
 	i := n.number(r)
 	if named := n.values[i]; r.Kind == methodspan.KindProcess && r.Resource.Host+r.Resource.HostID != "" && named.Host+named.HostID == "" {

@@ -15,7 +15,7 @@ import (
 // row group.
 type column interface {
 	reset()
-	// forget also releases the buffers.
+	// forget drops all values, and releases the buffers too.
 	forget()
 	// encode writes the rows of the group, in its order, as one chunk.
 	encode(b *chunk, group *rowOrder)

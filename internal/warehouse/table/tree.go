@@ -216,8 +216,8 @@ func SetCurrent(root, name, sum string) error {
 	return nil
 }
 
-// Spooled returns an error if the directory is the spool of an object store prefix. Such a directory may
-// lack live files.
+// Spooled returns an error if the directory is the spool of an object store prefix. Such a directory can
+// lack files that the manifest lists, because they are in the bucket only.
 func Spooled(root string) error {
 	if _, err := os.Stat(filepath.Join(root, SpoolName)); err != nil {
 		return nil

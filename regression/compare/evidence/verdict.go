@@ -15,7 +15,7 @@ const (
 	Pending VerdictState = "pending"
 	// Explained: more expensive because of regressed callees.
 	Explained VerdictState = "explained"
-	// WithService: more expensive by as much as the whole service, which is reported instead.
+	// WithService: more expensive by the same factor as the whole service. The service is reported instead.
 	WithService VerdictState = "with_whole_service"
 	// Moved: more expensive, but the same caller saves as much on another method, so its total cost is unchanged.
 	Moved VerdictState = "moved"

@@ -99,7 +99,7 @@ func TestGoroutine_EqualsPrintedID(t *testing.T) {
 	})
 }
 
-// A place is taken only where one word, and no other, is the id of every goroutine.
+// An offset is accepted only if exactly one word of g equals the id, on every goroutine.
 func TestPlaceOfID_UncertainRejected(t *testing.T) {
 	if !GoroutineAvailable() || !goroutineWords {
 		return

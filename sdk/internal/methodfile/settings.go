@@ -48,8 +48,8 @@ func setIfPresent[T comparable](to *T, v T) {
 	}
 }
 
-// readSetting reads one of settingKeys. It is no method of Settings: probed packages reach
-// Settings from Method, and would compile the generic code that a section reaches.
+// readSetting reads one of settingKeys. It is not a method of Settings, because packages with probes
+// compile the methods of Settings, and with them the generic code of section.
 func readSetting(to *Settings, s *section, key string, v *node) {
 	const useOff = `to time no calls of a method write "mode": "off"`
 	switch key {

@@ -30,7 +30,7 @@ func (c *estimateCell) join(other estimateCell) {
 	}
 }
 
-// enough reports whether a cell can stand alone.
+// enough reports whether a cell has the 20 effective records that a weight cell of its own needs.
 func (c *estimateCell) enough() bool {
 	const least = 20
 	return c.calls == 0 || c.squares > 0 && c.weights*c.weights/c.squares >= least
