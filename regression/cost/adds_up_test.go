@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// town is some services at random: measured well or badly, by callers known or not,
-// with prices or without, some without process rows.
+// town writes random services: well or badly measured, with known or unknown callers, with or without prices, some
+// without process rows.
 func town(t *testing.T, rng *rand.Rand) string {
 	t.Helper()
 	var commits [][]methodspan.Item
@@ -45,9 +45,8 @@ func town(t *testing.T, rng *rand.Rand) string {
 	return fixture.Write(t, commits...)
 }
 
-// However badly services are measured, and whatever the lines are by: they add up
-// to the self costs of their services, and these with what is unattributed and idle
-// to what is paid.
+// By any dimension and however badly services are measured, the lines add up to the self costs of their services. The
+// self costs, unattributed cost and idle cost add up to the paid cost.
 func TestLinesAddUpToTheBill(t *testing.T) {
 	owners := owners(t, `{"version": 1, "owners": [{"class": "shop/tax", "owner": "tax"}, {"class": "shop/cart", "owner": "cart"}]}`)
 	seen := map[string]int{}
@@ -84,7 +83,7 @@ func TestLinesAddUpToTheBill(t *testing.T) {
 	}
 }
 
-// service holds the lines of one service against what is paid for it.
+// service compares the lines of one service with its paid cost.
 func service(t *testing.T, s *Service, seen map[string]int) {
 	t.Helper()
 	owned, ownedUSD := 0.0, 0.0
@@ -126,7 +125,8 @@ func service(t *testing.T, s *Service, seen map[string]int) {
 	}
 }
 
-// Methods cannot hold more than their processes used, as they seem to where the probes below them are not known.
+// Methods cannot contain more than their processes used, even if an unknown cost of the probes below them makes it
+// seem so.
 func TestInclusiveIsAtMostWhatProcessesUsed(t *testing.T) {
 	const calls, each, used = 200, 10 * time.Millisecond, time.Second
 	p := fixture.NewProcess("1", "a", fixture.Start)

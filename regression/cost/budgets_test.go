@@ -24,7 +24,7 @@ func TestSpend(t *testing.T) {
 	root, own := twoVersions(t)
 	o := owners(t, `{"version": 1, "owners": [{"class": "shop/tax", "owner": "tax"}]}`)
 	r := computeWith(t, root, Options{Owners: o})
-	tax := hours(own, fixture.Rate) * 0.05 * 24 // dollars a day, in an hour
+	tax := hours(own, fixture.Rate) * 0.05 * 24 // dollars per day, from one hour of rows
 	budget := func(text string) Spending {
 		t.Helper()
 		b, warnings, err := ParseBudgets([]byte(`{"version": 1, "budgets": [` + text + `]}`))
@@ -47,7 +47,7 @@ func TestSpend(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s := budget(`{"name": "x", "class": "shop/tax", "usd_per_day": 1e-6}`)
-	s.Budget.USDPerDay = *s.SpentUSD * 0.9999 // above it, within its error
+	s.Budget.USDPerDay = *s.SpentUSD * 0.9999 // spent above it, within the error
 	if again := r.Spend(s.Budget); again.Broken || *again.SpentUSD <= again.PlannedUSD {
 		t.Errorf("%+v", again)
 	}
@@ -61,7 +61,7 @@ func TestSpend(t *testing.T) {
 	}
 }
 
-// Without process rows a service's budget is about its methods' own costs.
+// Without process rows, a service's budget covers the self costs of its methods.
 func TestSpendWithoutProcessRows(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Counts("a.B", fixture.Start, 60e9, 3)

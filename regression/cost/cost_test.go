@@ -41,7 +41,7 @@ func near(t *testing.T, what string, got *float64, want, tolerance float64) {
 	}
 }
 
-// Everything is measured: the figures are the truth.
+// If everything is measured, the figures are exact.
 func TestFullyMeasuredIsExact(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 30, Requests: 20}
 	items, truth := shop.Run()
@@ -70,8 +70,7 @@ func TestFullyMeasuredIsExact(t *testing.T) {
 	}
 }
 
-// Sampled: self costs lie around the truth by what their standard errors say,
-// and the sums reconcile.
+// With sampling, self costs differ from the truth by about their standard errors, and the sums reconcile.
 func TestSampledIsUnbiasedAndReconciles(t *testing.T) {
 	var z []float64
 	for seed := range uint64(8) {
@@ -107,7 +106,7 @@ func TestSampledIsUnbiasedAndReconciles(t *testing.T) {
 	}
 }
 
-// What is not known is said, and never 0.
+// Unknown figures are marked as unknown and are never 0.
 func TestUnknownIsNotZero(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Price = 0
@@ -143,7 +142,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	near(t, "unmeasured of the service", &s.UnmeasuredCalls, 200, 1e-9)
 }
 
-// No caller of Rate is ever known: whose self cost is too high can't be said.
+// No caller of Rate is known, so that the self cost of any method that calls it can be too high.
 func TestUnknownCallersMakeSelfCostsUncertain(t *testing.T) {
 	shop := fixture.Shop{Seed: 3, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 40, Requests: 30}
 	items, truth := shop.Run()
@@ -164,7 +163,7 @@ func TestUnknownCallersMakeSelfCostsUncertain(t *testing.T) {
 	}
 }
 
-// A method that calls itself is charged once.
+// The cost of a method that calls itself is counted once.
 func TestRecursion(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 40 {
@@ -179,7 +178,7 @@ func TestRecursion(t *testing.T) {
 	near(t, "outermost", methods["a.Walk"].InclusiveCoreHours, 40*6e6/nsPerCoreHour, 1e-9)
 }
 
-// That a new version is more expensive makes the cost of both no less certain.
+// A more expensive new version does not make the cost of both versions less certain.
 func TestVersionsDifferWithoutDoubt(t *testing.T) {
 	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 20}
 	second := first

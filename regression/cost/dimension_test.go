@@ -30,8 +30,7 @@ func computeWith(t *testing.T, root string, o Options) *Table {
 	return r
 }
 
-// twoVersions is a fully measured shop and what each method's own time was, by
-// version.
+// twoVersions writes a fully measured shop of two versions and returns the true self time of each method by version.
 func twoVersions(t *testing.T) (root string, own [2]fixture.Truth) {
 	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 30, Requests: 10}
 	second := first
@@ -61,13 +60,13 @@ func hours(own [2]fixture.Truth, names ...string) (sum float64) {
 
 var everything = []string{fixture.Serve, fixture.Total, fixture.Rate, fixture.Log}
 
-// Everything is measured: every way to add up gives the truth.
+// If everything is measured, the lines by every dimension are exact.
 func TestByEachDimension(t *testing.T) {
 	root, own := twoVersions(t)
 	o := owners(t, `{"version": 1, "owners": [{"class": "shop/tax", "owner": "tax"}, {"class": "shop/cart", "owner": "cart"}]}`)
 	for _, tc := range []struct {
 		by   string
-		want map[string]float64 // by what the line is called
+		want map[string]float64 // by the name of the line
 	}{
 		{"service", map[string]float64{"shop": hours(own, everything...)}},
 		{"environment", map[string]float64{"production": hours(own, everything...)}},
@@ -115,13 +114,12 @@ func TestByEachDimension(t *testing.T) {
 	}
 }
 
-// The error of a sum is that of methods that go up and down together, not of
-// independent ones.
+// The error of a sum accounts for methods whose costs rise and fall together: they are not independent.
 func TestErrorOfGroups(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 40 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)
-		cpu := time.Duration(1+i%2) * time.Millisecond // both are dear in the same minutes
+		cpu := time.Duration(1+i%2) * time.Millisecond // both are expensive in the same minutes
 		for _, name := range []string{"a.X.A", "a.X.B"} {
 			p.Counts(name, at, time.Minute, 30)
 			for range 30 {
@@ -159,8 +157,7 @@ func TestParseBy(t *testing.T) {
 	}
 }
 
-// Lines add up to what is paid, to the last bit that floats have, however little is
-// measured.
+// Lines add up to the paid cost, to the precision of floats, however few calls are measured.
 func TestReconciles(t *testing.T) {
 	for seed := range uint64(4) {
 		shop := fixture.Shop{
@@ -194,7 +191,7 @@ func TestReconciles(t *testing.T) {
 	}
 }
 
-// A price book for the past: unknown places are unpriced.
+// A price book for past dates: a place that it does not contain is unpriced.
 func TestReprice(t *testing.T) {
 	root, _ := twoVersions(t)
 	before := computeWith(t, root, Options{})
@@ -207,13 +204,13 @@ func TestReprice(t *testing.T) {
 	}
 }
 
-// Percentiles count calls, not records: rows stand for as many as they weigh.
+// Percentiles count calls, not records: each record counts by its weight.
 func TestPercentiles(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 40 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)
 		p.Counts("a.B", at, time.Minute, 1000)
-		for j := range 30 { // 98 of 100 calls are fast, and few of these are measured
+		for j := range 30 { // 98 of 100 calls are fast, and few of the fast ones are measured
 			p.Call("a.B", "(entry)", at, time.Millisecond, 100*time.Microsecond, 0.03, 1)
 			if j < 20 {
 				p.Call("a.B", "(entry)", at, time.Second, 50*time.Millisecond, 1, 1)

@@ -8,16 +8,16 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// A loop of which no call ended, or none was timed, calls handle. What handle costs is counted twice
-// only as far as methods that the loop does not call cost that much themselves.
+// The loop calls handle, and no call of the loop ended or was timed. The cost of handle is counted twice only up to the
+// self costs of methods that the loop does not call.
 func TestCountedTwice(t *testing.T) {
 	const minute, process = time.Minute, 20 * time.Second
 	for _, test := range []struct {
 		name  string
-		other time.Duration // of each call of a measured method that may have called the loop
-		from  string        // its caller
+		other time.Duration // per call of a measured method that can have called the loop
+		from  string        // caller of that method
 		rate  float64
-		twice time.Duration // in all
+		twice time.Duration // in total
 	}{
 		{"nothing measured calls it", 0, "", 1, 0},
 		{"its caller is measured", 7 * time.Millisecond, methodspan.CallerEntry, 1, 5 * time.Second},
@@ -51,9 +51,9 @@ func TestCountedTwice(t *testing.T) {
 	}
 }
 
-// Loops of connections have not ended, and write. Each read is on a goroutine of its own, and none of those
-// that were timed held a loop: they all take the same. So nothing is counted twice, and what reads take is not
-// what the service does with all that it calls.
+// Loops of connections have not ended, and call write. Each read runs on its own goroutine. All timed reads take the
+// same time, so none of them contained a loop and nothing is counted twice. The time of the reads is not the inclusive
+// cost of the service.
 func TestLoopsOfConnections(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)
@@ -78,8 +78,8 @@ func TestLoopsOfConnections(t *testing.T) {
 	}
 }
 
-// Each call of a method makes one of another whose CPU is never timed, all through the minute. Time buckets do not
-// differ by that, and all of it is counted twice.
+// Each call of request makes a call of blocking, whose CPU is never timed, evenly through the minute. All time
+// buckets are alike, and the whole cost of work is counted twice.
 func TestCountedTwiceAllTheTime(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// grouped puts the calls of each request into a group: two in three of "checkout" or without
-// any. Every tenth measured call of Log is a row of several calls, which has none either.
+// grouped assigns the calls of each request to a group: "checkout", "search" or none. Every tenth measured call of Log
+// becomes an aggregate row of several calls, without a group. It returns the inclusive cost of Serve by group.
 func grouped(items []methodspan.Item) map[string]float64 {
 	serve := map[string]float64{}
 	for i := range items {
@@ -33,8 +33,8 @@ func grouped(items []methodspan.Item) map[string]float64 {
 	return serve
 }
 
-// Whatever is measured: groups add up to the methods' costs, alone and with any other
-// dimension, and methods cost what they cost without groups.
+// Groups add up to the costs of methods, alone and with any other dimension. The costs of methods do not depend on
+// groups.
 func TestGroupsOfGoroutinesAddUp(t *testing.T) {
 	for seed := range uint64(2) {
 		shop := fixture.Shop{
@@ -80,8 +80,8 @@ func TestGroupsOfGoroutinesAddUp(t *testing.T) {
 	}
 }
 
-// Everything is measured: a group costs what its entry calls took, counts fall to no
-// unknown group, and rows of several calls do.
+// If everything is measured, a group costs the time of its entry calls. Counts do not fall into the unknown group, and
+// rows of several calls do.
 func TestCostOfAGroup(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 30}
 	items, truth := shop.Run()
@@ -100,7 +100,7 @@ func TestCostOfAGroup(t *testing.T) {
 		all += float64(n)
 	}
 	near(t, "calls", &calls, all, 1e-9)
-	// What the rows of several calls cost is their own, and was taken off their callers.
+	// The cost of rows of several calls is in the unknown group, and was subtracted from their callers.
 	rest := serve["checkout"] + serve["search"] + serve[""] - *found["(unknown)"].SelfCoreHours
 	sum := *found["checkout"].SelfCoreHours + *found["search"].SelfCoreHours + *found["(none)"].SelfCoreHours
 	near(t, "known groups", &sum, rest, 5e-5)
@@ -111,7 +111,7 @@ func TestCostOfAGroup(t *testing.T) {
 	}
 }
 
-// Groups beyond the bound are one.
+// Groups beyond the maximum are combined into one.
 func TestGroupsAreBounded(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 240 {
@@ -129,7 +129,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// The interval of a group holds what it cost, though nobody counted its calls.
+// The interval of a group contains its true cost, although its calls were not counted by group.
 func TestIntervalsOfGroups(t *testing.T) {
 	const seeds = 20
 	covered, printed := 0, 0
@@ -168,7 +168,7 @@ func TestIntervalsOfGroups(t *testing.T) {
 	t.Logf("%d of %d intervals of 95%% hold the truth", covered, printed)
 }
 
-// A method that was never timed stands in the unknown group with its calls.
+// The calls of a method that was never timed are in the unknown group.
 func TestCountedCallsHaveNoGroup(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 30 {

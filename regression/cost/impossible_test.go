@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Few calls of methods that call each other were timed, and of one of them those that took most. It
-// costs no more than its process for that, and its caller no less than nothing.
+// Few calls of methods that call each other were timed, and for one method only the most expensive calls. Its cost is
+// at most that of its process nevertheless, and the cost of its caller is at least zero.
 func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
@@ -39,7 +39,7 @@ func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
 	}
 }
 
-// shareOfCalls adds 1,000 calls to a minute, of which some are timed.
+// shareOfCalls adds 1,000 calls to a minute and times some of them.
 func shareOfCalls(p *fixture.Process, method, caller string, timed int, cpu time.Duration) {
 	p.Counts(method, fixture.Start, time.Minute, 1000)
 	for i := range timed {
@@ -48,8 +48,8 @@ func shareOfCalls(p *fixture.Process, method, caller string, timed int, cpu time
 	}
 }
 
-// The sum is that of the entry's timed calls, of which those that took most were not timed. What many
-// calls say of another method, or the only one, stays all the same.
+// The total comes from the timed calls of the entry method, whose most expensive calls were not timed. Costs that are
+// estimated from many calls, or from the only call of a method, do not change.
 func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
@@ -64,9 +64,9 @@ func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 	}
 }
 
-// Of a method that contains nearly all the others those calls were timed that contain little. What
-// is taken off it for the others is not known to be its own, and no cost is below zero. The others keep theirs,
-// whether it is known what their process used or not.
+// Run contains nearly all other calls, and only calls of Run that contain little were timed. The excess of its callees
+// is not known to be its own cost, and no cost is below zero. The callees keep their costs, up to the CPU time of their
+// process if that is known.
 func TestTheContainingCallWasNotTimed(t *testing.T) {
 	for _, process := range []time.Duration{0, 10 * time.Second, 4 * time.Second} {
 		p := fixture.NewProcess("1", "a", fixture.Start)

@@ -10,8 +10,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Rolled-up dates cost what their rows did: without the probes, with what the SDK took, and
-// with the errors of both.
+// Rolled-up dates cost the same as their rows: without the probes, with the SDK's own cost, and with the errors of both.
 func TestRolledUpDatesAreWithoutProbes(t *testing.T) {
 	var items []methodspan.Item
 	for i, version := range []string{"1", "2"} {
@@ -19,7 +18,7 @@ func TestRolledUpDatesAreWithoutProbes(t *testing.T) {
 			p := fixture.NewProcess(version, instance, fixture.Start)
 			for minute := range 3 {
 				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
-				cold := float64(max(0, 1-minute)) // what the SDK says at first is not what it says at last
+				cold := float64(max(0, 1-minute)) // the first figures of the SDK differ from its last ones
 				p.Beat(at, time.Minute, 20*time.Second, minute == 2).Process.Stats = []methodspan.Stat{
 					{Name: "dropped", Value: 7}, {Name: "own.cpu_ns", Value: 1e9},
 					{Name: "probe.cpu.cost_ns", Value: 1500 + 9000*cold}, {Name: "probe.cpu.spread_ns", Value: 100},
@@ -40,7 +39,7 @@ func TestRolledUpDatesAreWithoutProbes(t *testing.T) {
 	}
 	root := fixture.Write(t, items)
 	raw, ofRows := compute(t, root)
-	measured := (4 * 3 * 10_000 * 2 * time.Microsecond).Hours() // of Find in 4 processes, with its probes
+	measured := (4 * 3 * 10_000 * 2 * time.Microsecond).Hours() // by Find in 4 processes, including its probes
 	if got := *ofRows["a.Find"].SelfCoreHours; got > 0.99*measured {
 		t.Fatalf("Find costs %v core hours, with its probes %v", got, measured)
 	}

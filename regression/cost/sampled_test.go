@@ -12,16 +12,16 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// What a service costs is decided by the requests that were timed: what they call adds to one method what
-// it takes off another. Of a method that calls itself it is those calls that others made. However many
-// of the other calls were timed, and however cheap those are that were, few requests have no interval:
-// one in 20 is some 50 times as expensive.
+// The timed requests determine the cost of a service: costs of callees move between methods and cancel out in the sum.
+// For a method that calls itself, its outermost calls determine the cost. Few timed requests give no interval, however
+// many other calls were timed and however cheap the timed requests were: one request in 20 is some 50 times as
+// expensive.
 func TestFewRequestsDecideASum(t *testing.T) {
 	const services, root, nest, heavy = 40, 90 * time.Microsecond, 300 * time.Nanosecond, 5 * time.Millisecond
 	for _, test := range []struct {
 		name     string
 		requests int
-		rate     float64 // of them
+		rate     float64 // of the requests
 		printed  bool
 	}{
 		{"12 of 600 timed", 600, 0.02, false},
@@ -98,7 +98,7 @@ func TestFewRequestsDecideASum(t *testing.T) {
 	}
 }
 
-// A method that calls itself, and of which no call from elsewhere was timed, has no interval.
+// A method that calls itself has no interval if none of its outermost calls was timed.
 func TestNoOutermostCallWasTimed(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Counts("a.Fib", fixture.Start, time.Minute, 100_000)
@@ -119,7 +119,7 @@ func TestNoOutermostCallWasTimed(t *testing.T) {
 	}
 }
 
-// Runs of seconds have intervals, and these hold what all calls cost as often as others do.
+// Runs of a few seconds have intervals, which contain the true cost as often as those of longer runs.
 func TestIntervalsOfSeconds(t *testing.T) {
 	const methods, rate = 100, 0.05
 	for _, seconds := range []int{3, 20, 60} {

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// What the SDK says it took itself is a line of its own, at most what its process used, where
-// all process rows say it.
+// The SDK's own CPU time is a line of its own, at most the CPU time of its process. The line exists only if all process
+// rows report it.
 func TestProbesAndSending(t *testing.T) {
 	write := func(own ...float64) (*Table, *BillLine) {
 		p := fixture.NewProcess("1", "a", fixture.Start)
@@ -41,7 +41,7 @@ func TestProbesAndSending(t *testing.T) {
 	}
 }
 
-// Methods cost at most what the SDK left of the CPU time of their processes.
+// Methods cost at most the CPU time of their processes minus the SDK's own.
 func TestReconciledWithoutTheSDKsOwn(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Counts("shop/cart.Total", fixture.Start, time.Minute, 1)

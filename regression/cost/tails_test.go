@@ -16,10 +16,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// calls makes methods of many calls, so many of them measured a minute, their CPU times
-// drawn in ms.
+// calls adds methods with random CPU times in ms. measured is the number of measured calls per method and minute.
 func calls(r *rand.Rand, p *fixture.Process, minutes, measured int, methods map[string]func(*rand.Rand) float64) {
-	const each = 100 // calls a measured one stands for
+	const each = 100 // calls per measured call
 	for _, name := range slices.Sorted(maps.Keys(methods)) {
 		for minute := range minutes {
 			at := fixture.Start.Add(time.Duration(minute) * time.Minute)
@@ -36,8 +35,8 @@ func lognormal(s float64) func(*rand.Rand) float64 {
 	return func(r *rand.Rand) float64 { return math.Exp(s * r.NormFloat64()) }
 }
 
-// The interval, through the SQL, holds what all calls cost about as often as it
-// says, and the truth lies above it no more often than above a symmetric one.
+// The interval, computed through the SQL, contains the true cost about as often as its level promises. The truth lies
+// above it no more often than above a symmetric interval.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	const methods, minutes, measured = 150, 30, 10
 	for _, c := range []struct {
@@ -86,8 +85,8 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 	}
 }
 
-// An interval is printed where the sample is large for how skew calls are; else the
-// cost is a lower bound, in every form.
+// An interval is printed if the sample is large enough for the skewness of the calls. Otherwise the cost is a lower
+// bound, in every form.
 func TestIntervalsTakeASampledTail(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -118,8 +117,8 @@ func TestIntervalsTakeASampledTail(t *testing.T) {
 	}
 }
 
-// Calls above a threshold are all timed. With their CPU they are known and the rest
-// decides; without it CPU costs have a tail that was not sampled.
+// All calls above a threshold are timed. If their CPU is timed, they are known, and the other calls determine the error.
+// If it is not, CPU costs have a tail that was not sampled.
 func TestTheTailThatWasTaken(t *testing.T) {
 	for _, cpu := range []bool{true, false} {
 		p := fixture.NewProcess("1", "a", fixture.Start)
@@ -132,7 +131,7 @@ func TestTheTailThatWasTaken(t *testing.T) {
 			}
 			if minute%10 == 0 {
 				x, cpuP := 400*time.Millisecond, 1.0
-				if !cpu && minute > 0 { // the CPU of one of them
+				if !cpu && minute > 0 { // CPU is timed for one of them
 					x, cpuP = -1, 0.3
 				}
 				p.Call("a.B", methodspan.CallerEntry, at, 500*time.Millisecond, x, 1, cpuP).Stratum = methodspan.StratumTail
@@ -149,8 +148,8 @@ func TestTheTailThatWasTaken(t *testing.T) {
 	}
 }
 
-// How skew calls are is known from the days before, too: a short window in which no
-// dear call was sampled yet has no interval.
+// The skewness of calls is also known from the days before: a short window that has no sampled expensive call yet has
+// no interval.
 func TestTheDaysBeforeSayHowSkewCallsAre(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	before := fixture.NewProcess("1", "a", fixture.Start.AddDate(0, 0, -3))
@@ -166,7 +165,7 @@ func TestTheDaysBeforeSayHowSkewCallsAre(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	calls(r, p, 30, 10, map[string]func(*rand.Rand) float64{"a.B": lognormal(0.3)})
 	items := [][]methodspan.Item{{before.Item()}, {p.Item()}}
-	for i, want := range []stats.Warning{stats.LowerBound, ""} { // with and without that day
+	for i, want := range []stats.Warning{stats.LowerBound, ""} { // with and without the earlier day
 		from := fixture.Start.Add(-time.Hour)
 		w, err := query.Open(context.Background(), fixture.Write(t, items[i:]...), query.Window{From: from, To: from.AddDate(0, 0, 1)})
 		if err != nil {
@@ -183,8 +182,8 @@ func TestTheDaysBeforeSayHowSkewCallsAre(t *testing.T) {
 	}
 }
 
-// Of costs without a variance no interval is printed, through the SQL: those that are
-// would not hold the truth. What they cost at least is at most the truth.
+// Costs without a variance have no interval, computed through the SQL: it would not contain the truth. The lower bound
+// is at most the truth.
 func TestTailsWithoutVariance(t *testing.T) {
 	const methods, minutes, measured = 60, 30, 10
 	m := map[string]func(*rand.Rand) float64{}

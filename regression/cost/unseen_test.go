@@ -11,9 +11,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// A method calls something for nearly all of its time, which others call often and cheaply. With a few timed
-// calls none of these may be of that method. So its cost is uncertain, and what it costs at least holds.
-// With many timed calls, or where all are timed, there is no doubt.
+// Report spends nearly all of its time in Work, which Small calls often and cheaply. If few calls are timed, there may
+// be no call by Report among the timed calls of Work. The cost of Report is then uncertain, and its lower bound holds.
+// With many timed calls, or if all are timed, the cost is certain.
 func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
 	const services, own, work = 60, 100 * time.Microsecond, 4 * time.Millisecond
 	for _, test := range []struct {
@@ -45,7 +45,7 @@ func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
 					}
 				}
 				small := 20_000
-				if test.rate == 1 { // more of them, all timed, say nothing else
+				if test.rate == 1 { // if all are timed, fewer show the same
 					small /= 10
 				}
 				for n := range test.reports {

@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// Timed calls that wait pay for giving the processor away. That is taken off each method as often
-// as it waited, and off callers once: also of sums, and not of wall time.
+// Timed calls that wait include the CPU time of giving up the processor. It is subtracted from each method per wait,
+// and from callers once. The same is true for rollup sums, and nothing is subtracted from wall time.
 func TestWaitsAreTakenOff(t *testing.T) {
 	const wait = 15 * time.Microsecond
 	write := func(sum bool) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// stock stores spans as a stock SDK sends them, one request a minute and more in some: Serve
-// calls Load and Render one after the other, Fan calls Load twice at the same time.
+// stock stores spans as a stock SDK sends them, from one request every 2 seconds per instance. Serve calls Load and
+// Render one after the other, Fan calls Part twice at the same time.
 func stock(t *testing.T, rate float64, seed uint64) (root string, truth map[string][2]float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -33,7 +33,7 @@ func stock(t *testing.T, rate float64, seed uint64) (root string, truth map[stri
 		}
 		for n := range 3000 {
 			at := fixture.Start.Add(time.Duration(n) * 2 * time.Second)
-			kept := rng.Float64() < rate // of the whole trace
+			kept := rng.Float64() < rate // for the whole trace
 			load := time.Duration(float64(time.Millisecond) * (1 + rng.ExpFloat64()))
 			render := time.Duration(float64(2*time.Millisecond) * (1 + rng.ExpFloat64()))
 			own := time.Duration(float64(time.Millisecond) * (0.5 + rng.ExpFloat64()))
@@ -63,8 +63,8 @@ func wallOf(t *testing.T, root string, by ...Dimension) *Table {
 	return r
 }
 
-// A service without CPU has its wall time, ordered by its own, which is without that of
-// callees; where these ran at the same time it is clipped and says so.
+// A service without CPU times has wall times, ordered by self wall time, which excludes callees. If callees ran at the
+// same time, the self time is clipped and marked.
 func TestWallTimeOfServicesWithoutCPU(t *testing.T) {
 	root, truth := stock(t, 1, 1)
 	r := wallOf(t, root)
@@ -99,7 +99,7 @@ func TestWallTimeOfServicesWithoutCPU(t *testing.T) {
 	}
 }
 
-// Of sampled traces the intervals hold the truth as often as they say.
+// With sampled traces, the intervals contain the truth about as often as their level promises.
 func TestWallTimeOfSampledTraces(t *testing.T) {
 	var z []float64
 	held, all := 0, 0
@@ -126,7 +126,7 @@ func TestWallTimeOfSampledTraces(t *testing.T) {
 	}
 }
 
-// Services whose CPU was measured keep their figures, and have no wall time in their place.
+// Services with measured CPU keep their CPU figures and have no wall time instead.
 func TestWallTimeNextToCPU(t *testing.T) {
 	root, _ := stock(t, 1, 1)
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 20}
