@@ -24,8 +24,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// The test below runs this test binary as a writer, as maintenance and as a reader,
-// each a process of its own, and kills them with signal 9.
+// TestMaintenance_RandomFaults runs this test binary as writer, maintenance and reader, each in its own process,
+// and kills writer and maintenance with SIGKILL.
 const roleEnv = "COREHOUR_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -45,23 +45,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// chaosChild is what a process is asked to do.
+// chaosChild is the plan of a child process.
 type chaosChild struct {
 	Dir   string
-	Items int // the writer offers items 0 to Items-1 that are not settled
+	Items int // the writer offers items 0 to Items-1, except those acknowledged or refused before
 	Seed  uint64
-	// A fault at a step on the file system: the process is killed, or the step
-	// fails as on a full disk. 0 is none.
+	// At is the file system step that fails, 0 for none. With Kill the process is killed there; otherwise the
+	// step fails with ENOSPC.
 	At    int
 	After bool
 	Kill  bool
 
-	sums int // that a reader saw
+	sums int // number of rollups that the reader has read
 }
 
 const (
 	chaosDates  = 10
-	chaosRound  = 20 * time.Minute // by the clock of the test
+	chaosRound  = 20 * time.Minute // on the test's clock
 	chaosGrace  = 30 * time.Minute
 	chaosKept   = 8 * day
 	itemsRound  = 4
@@ -73,7 +73,7 @@ var chaosEnd = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
 func (c *chaosChild) root() string { return filepath.Join(c.Dir, "warehouse") }
 
-// now is the clock of all processes, moved by the test alone.
+// now returns the time of the clock that all processes share. Only the test moves it.
 func (c *chaosChild) now() (time.Time, error) {
 	text, err := os.ReadFile(filepath.Join(c.Dir, "now"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *chaosChild) now() (time.Time, error) {
 	return time.Unix(0, ns).UTC(), err
 }
 
-// note adds a line to a file in one write, so that a kill leaves whole lines.
+// note appends a line to file in one write, so that a kill leaves only whole lines.
 func (c *chaosChild) note(file, line string) error {
 	f, err := os.OpenFile(filepath.Join(c.Dir, file), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *chaosChild) options() (table.Options, error) {
 	}), err
 }
 
-// chaosDate is the start of the date that an item's rows are of, 0 being the newest.
+// chaosDate returns the start of the n-th date, counted backwards from the newest (0).
 func chaosDate(n int) time.Time { return chaosEnd.Add(-day * time.Duration(1+n%chaosDates)) }
 
 func datesOfItem(n int) []int {
@@ -143,8 +143,8 @@ func datesOfItem(n int) []int {
 	return []int{first % chaosDates}
 }
 
-// chaosItem is the n-th item: on each of its dates a method of its own with 1000+n
-// calls, two of them measured. So what is stored of it can be distinguished from sums, too.
+// chaosItem returns the n-th item. On each of its dates it has a method that no other item has, with 1000+n
+// calls, two of them measured. This makes items distinguishable in rollups, too.
 func chaosItem(n int) methodspan.Item {
 	it := methodspan.Item{ID: fmt.Sprintf("p%d-%d", n%5, n)}
 	for _, date := range datesOfItem(n) {
@@ -172,7 +172,7 @@ func chaosItem(n int) methodspan.Item {
 
 func chaosMethod(n, date int) string { return fmt.Sprintf("m%d.%d", n, date) }
 
-// write offers the items that are not settled and notes what becomes of them.
+// write writes the items that are neither acknowledged nor refused yet, and records the result of each.
 func (c *chaosChild) write() error {
 	o, err := c.options()
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *chaosChild) write() error {
 	}
 	w, err := table.NewWriter(c.root(), o)
 	if errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown) {
-		return nil // the next one tries again
+		return nil // the next writer tries again
 	}
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (c *chaosChild) write() error {
 	return nil
 }
 
-// maintain runs maintenance by some policy.
+// maintain runs maintenance with a random policy.
 func (c *chaosChild) maintain() error {
 	o, err := c.options()
 	if err != nil {
@@ -240,8 +240,8 @@ func (c *chaosChild) maintain() error {
 	return err
 }
 
-// read looks again and again and wants what was acknowledged, once, until the test
-// says that it is enough.
+// read reads the warehouse repeatedly, until the test creates the file "enough". Each time it checks that every
+// acknowledged item is stored exactly once.
 func (c *chaosChild) read() error {
 	for reads := 0; ; reads++ {
 		if _, err := os.Stat(filepath.Join(c.Dir, "enough")); err == nil {
@@ -257,7 +257,7 @@ func (c *chaosChild) read() error {
 			return err
 		}
 		if err := c.look(acknowledged); err != nil {
-			// Files stay for the grace of their readers and no longer.
+			// Files are kept for readers only during the grace period. A slower reader tries again.
 			if after, nerr := c.now(); nerr == nil && after.Sub(before) >= chaosGrace {
 				continue
 			}
@@ -266,7 +266,7 @@ func (c *chaosChild) read() error {
 	}
 }
 
-// look compares the newest commit with what must be in it.
+// look checks that the newest commit contains every acknowledged item, with correct figures.
 func (c *chaosChild) look(acknowledged map[int]bool) error {
 	s, err := table.Open(c.root())
 	if errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, warehouse.ErrMissing) {
@@ -295,7 +295,7 @@ func (c *chaosChild) look(acknowledged map[int]bool) error {
 	}
 	got := map[string]figures{}
 	for method, x := range figuresOf(stored) {
-		got[method.method] = x // each is of one service and version
+		got[method.method] = x // each method has one service and version
 	}
 	known := map[string]bool{}
 	for n := range 100_000 {
@@ -308,7 +308,7 @@ func (c *chaosChild) look(acknowledged map[int]bool) error {
 			if stored {
 				known[method] = true
 			}
-			// What the rows say of all calls: their number times the mean of two.
+			// The estimate for all calls is their number times the mean of the two measured ones.
 			want := figures{float64(1000 + n), 2, 1.5e6 * float64(1000+n)}
 			switch expires := chaosEnd.Sub(chaosDate(date)) >= chaosKept; {
 			case !stored && acknowledged[n] && !expires:
@@ -332,7 +332,7 @@ func maxOf(set map[int]bool) int {
 	return most
 }
 
-// world is one warehouse with processes that come and go.
+// world is a warehouse and the processes that use it.
 type world struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -342,7 +342,7 @@ type world struct {
 	out    bytes.Buffer
 	rounds int
 	faults map[string]int
-	steps  map[string]int // of maintenance
+	steps  map[string]int // of maintenance, by action
 }
 
 func (w *world) start(role string, c chaosChild) *exec.Cmd {
@@ -359,7 +359,7 @@ func (w *world) start(role string, c chaosChild) *exec.Cmd {
 
 func (w *world) tick() {
 	w.clock = w.clock.Add(chaosRound)
-	// By a rename, since processes read it all the time.
+	// Renamed into place, since processes read it at any time.
 	tmp := filepath.Join(w.child.Dir, "now.tmp")
 	if err := os.WriteFile(tmp, []byte(strconv.FormatInt(w.clock.UnixNano(), 10)), 0o600); err != nil {
 		w.t.Fatal(err)
@@ -369,7 +369,7 @@ func (w *world) tick() {
 	}
 }
 
-// round runs a writer and maintenance side by side, each with a fault or none.
+// round runs a writer and maintenance concurrently. If faulty, each gets a random fault.
 func (w *world) round(faulty bool) {
 	w.t.Helper()
 	w.rounds++
@@ -414,7 +414,7 @@ func (w *world) round(faulty bool) {
 	}
 }
 
-// damage spoils one file at a time, with no reader about, and wants it to be named.
+// damage corrupts one file at a time, while no reader runs, and checks that the error names the file.
 func (w *world) damage() {
 	w.t.Helper()
 	root := w.child.root()
@@ -467,7 +467,8 @@ func (w *world) damage() {
 	w.faults["manifests cut"]++
 }
 
-// run plays one world to about so many faults and settles it.
+// run plays rounds until about the given number of faults occurred, then rounds without faults, and checks the
+// result.
 func (w *world) run(faults int) (reads, sums int) {
 	w.t.Helper()
 	total := func() (n int) {
@@ -487,7 +488,7 @@ func (w *world) run(faults int) (reads, sums int) {
 	for total()-begin < faults && w.rounds < 20*faults {
 		w.round(true)
 	}
-	for range 4 { // long enough for every date to be quiet and every grace to end
+	for range 4 { // long enough for every date to be quiet and every grace period to end
 		w.round(false)
 	}
 	if err := os.WriteFile(filepath.Join(w.child.Dir, "enough"), nil, 0o600); err != nil {
@@ -511,8 +512,8 @@ func (w *world) run(faults int) (reads, sums int) {
 	return reads, sums
 }
 
-// settle wants every item acknowledged or refused by name, and no file that nothing
-// leads to.
+// settle checks that every item was acknowledged or refused, and that every file in a date's directory is
+// listed in a manifest.
 func (w *world) settle() {
 	w.t.Helper()
 	acknowledged, err := w.child.noted("acknowledged")
@@ -553,7 +554,7 @@ func (w *world) settle() {
 	for _, sums := range s.Sums {
 		listed[sums.Path] = true
 	}
-	// Unfinished raw files are the writer's to delete, when it starts.
+	// The writer deletes unfinished raw files when it starts.
 	paths, err := filepath.Glob(filepath.Join(w.child.root(), "date=*", "*"))
 	if err != nil {
 		w.t.Fatal(err)
@@ -570,8 +571,8 @@ func (w *world) settle() {
 	w.faults["full disks"] += len(full)
 }
 
-// Whatever step of whichever process a fault hits, nothing that was acknowledged is
-// lost, nothing counts twice, and readers see neither an error nor a part.
+// A fault at any step of any process loses no acknowledged row and counts none twice. Readers see neither an
+// error nor a partial commit.
 func TestMaintenance_RandomFaults(t *testing.T) {
 	wanted := 60
 	if text := os.Getenv("FAULTS"); text != "" {

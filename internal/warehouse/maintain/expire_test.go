@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// What is too old is said by when calls began, and not by when they were written or
-// by what the file system thinks of their file.
+// Rows expire by the start of their calls, not by the time they were written or the modification time of
+// their file.
 func TestExpire_ByStartOfCalls(t *testing.T) {
 	root := t.TempDir()
 	options := table.Options{Now: func() time.Time { return noon }}.Inject(func(string, string, bool) error { return nil })
@@ -36,7 +36,7 @@ func TestExpire_ByStartOfCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range before.Files { // young dates get old files, old dates young ones
+	for _, f := range before.Files { // young dates get old files, old dates young files
 		at := noon.AddDate(-1, 0, 0)
 		if f.Date < noon.AddDate(0, 0, -4).Format(time.DateOnly) {
 			at = noon
@@ -58,11 +58,11 @@ func TestExpire_ByStartOfCalls(t *testing.T) {
 	for _, f := range after.Files {
 		left = append(left, f.Date)
 	}
-	// At noon the date of three days ago ended two days and a half ago.
+	// At noon, the date of three days ago ended two and a half days ago.
 	if len(left) != 4 || left[0] != noon.AddDate(0, 0, -3).Format(time.DateOnly) || len(report.Steps) != 4 {
 		t.Errorf("left are %v after %+v", left, report.Steps)
 	}
-	// A row of a date that was dropped is refused and counted, and does not vanish.
+	// A row of a dropped date is refused and counted, not silently lost.
 	if w, err = table.NewWriter(root, options); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +77,8 @@ func TestExpire_ByStartOfCalls(t *testing.T) {
 	}
 }
 
-// A date that has lost its only service goes once its items are not remembered any
-// more, and rows of it may come again.
+// A date whose only service was deleted is removed once the window of its items has passed. The writer then
+// accepts rows of this date again.
 func TestExpire_DateWithoutFiles(t *testing.T) {
 	root, now := t.TempDir(), noon
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}.Inject(func(string, string, bool) error { return nil })
@@ -100,7 +100,7 @@ func TestExpire_DateWithoutFiles(t *testing.T) {
 	if _, err := job.DeleteService(context.Background(), "shop"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []int{2, 1} { // while its items are remembered, and after
+	for _, want := range []int{2, 1} { // within the window of its items, then after it
 		if _, err := job.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -18,11 +18,11 @@ import (
 
 const (
 	day   = 24 * time.Hour
-	local = 60_000 // bytes that the directory may hold
+	local = 60_000 // limit of the local directory in bytes
 )
 
-// bucketOf is a warehouse of a bucket with a date, ten days old, whose eight files are
-// more than its directory may hold, and with small files of today.
+// bucketOf creates a warehouse in a bucket. It has eight files of a date ten days ago, together larger than the
+// local directory's limit, and small files of today.
 func bucketOf(t *testing.T, options table.Options, root string) *bucket.Writer {
 	t.Helper()
 	now := options.Now()
@@ -60,9 +60,8 @@ func bucketOf(t *testing.T, options table.Options, root string) *bucket.Writer {
 	return w
 }
 
-// A date that is more than the directory of a bucket may hold is not rolled up, but its
-// files are merged as far as they fit, and what else is due is done to it and to all
-// others.
+// A date larger than the limit of the bucket's local directory is not rolled up. Its files are merged as far as
+// they fit. All other steps that are due still run, for this date and the others.
 func TestRun_DateTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
@@ -76,7 +75,7 @@ func TestRun_DateTooLargeToFetch(t *testing.T) {
 	if len(old) != 8 || size <= local || size/4 > local {
 		t.Fatalf("%d files of %d bytes do not show it", len(old), size)
 	}
-	now = now.Add(2 * time.Hour) // so that nothing was written to the date of late
+	now = now.Add(2 * time.Hour) // so that the date counts as quiet
 	run := func(p maintain.Policy) (*maintain.Result, error) {
 		job := maintain.Job{Root: root, Policy: p, Parquet: options, Fetch: w.Fetch, FetchBytes: w.FetchBytes()}
 		return job.Run(t.Context())
@@ -106,7 +105,7 @@ func TestRun_DateTooLargeToFetch(t *testing.T) {
 	}
 }
 
-// Files of which no two can be fetched together stay as they are, and no step tries to.
+// If no two files can be fetched together, no step tries to merge them.
 func TestMerge_FilesTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
@@ -144,14 +143,14 @@ func TestMerge_FilesTooLargeToFetch(t *testing.T) {
 	if n := len(filesOf(t, root, now.Add(-10*day))); n != len(old) {
 		t.Errorf("%d of %d old files are left", n, len(old))
 	}
-	job.Policy = maintain.Policy{MaxFiles: 200, KeepIDs: 5 * day} // one by one
+	job.Policy = maintain.Policy{MaxFiles: 200, KeepIDs: 5 * day} // file by file
 	if report, err := job.Run(t.Context()); err != nil || len(report.Steps) != len(old) {
 		t.Errorf("%+v, %v, want the ids of %d files left out", report, err, len(old))
 	}
 }
 
-// A service is renamed and taken out of a date that is more than the directory of a
-// bucket may hold, some files at a time.
+// A service can be renamed in, and deleted from, a date larger than the limit of the bucket's local directory:
+// each step takes some of the files.
 func TestServices_DateTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
@@ -172,7 +171,7 @@ func TestServices_DateTooLargeToFetch(t *testing.T) {
 	if in, out, _ := rows(report); err != nil || in != all || out != all || len(report.Steps) < 3 {
 		t.Errorf("%d rows became %d: %+v, %v", in, out, report, err)
 	}
-	// A file that does not come to be takes no room.
+	// A file without rows is not written and takes no space.
 	report, err = job.DeleteService(t.Context(), "market")
 	if in, out, outBytes := rows(report); err != nil || in != all || out != 0 || outBytes != 0 || report.Bytes != 0 {
 		t.Errorf("%d rows became %d in %d bytes: %+v, %v", in, out, outBytes, report, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Rows with histograms, which a row may have thousands of bytes of, are merged and
-// added up in as little memory as others: in more steps, and in smaller row groups.
+// Rows with histograms, which can take thousands of bytes each, are merged and rolled up in bounded memory: in
+// more steps, and in smaller row groups.
 func TestRun_HistogramsBoundMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("takes three minutes then: make chaos runs it without")
@@ -27,8 +27,8 @@ func TestRun_HistogramsBoundMemory(t *testing.T) {
 	const (
 		files, rows, bins = 12, 2500, 200
 		day               = 24 * time.Hour
-		// Each row has two histograms, of 12 bytes a bin. Read at once they would take
-		// twice that, and be written from as much again.
+		// Each row has two histograms of 12 bytes per bin. Reading all rows at once would take twice as much,
+		// and writing them as much again.
 		most = files * rows * bins * 2 * 12
 	)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -65,14 +65,14 @@ func TestRun_HistogramsBoundMemory(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(2 * time.Hour) // so that nothing was written of late
+	now = now.Add(2 * time.Hour) // so that the date counts as quiet
 	for _, c := range []struct {
 		name   string
 		policy maintain.Policy
-		steps  []maintain.Action // each of which is measured
+		steps  []maintain.Action // each is measured
 	}{
 		{"merged", maintain.Policy{MaxFiles: 1}, []maintain.Action{maintain.Merge}},
-		// Merged as far as they must be for it.
+		// The rollup needs merges first, but only as many as let it fit into memory.
 		{"added up", maintain.Policy{MaxFiles: 200, MinuteAfter: 7 * day, KeepRollups: 400 * day}, []maintain.Action{maintain.Merge, maintain.Minute}},
 		{"pre-aggregated", maintain.Policy{MaxFiles: 200, SumRows: 1}, []maintain.Action{maintain.Merge, maintain.Sum}},
 	} {
@@ -99,8 +99,8 @@ func TestRun_HistogramsBoundMemory(t *testing.T) {
 	}
 }
 
-// peakHeaps is how much more than before is on the heap at most while the steps of each
-// action are taken. do says which one was.
+// peakHeaps runs do and returns, by action, the peak growth of the heap over its size before. do calls took after
+// each step.
 func peakHeaps(do func(took func(maintain.Step))) map[maintain.Action]uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	debug.FreeOSMemory()

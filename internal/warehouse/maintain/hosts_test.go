@@ -10,7 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// Processes of more hosts than sums have room for keep their CPU time, and are counted.
+// Process rows of hosts beyond the limit of a rollup keep their CPU time, but lose the name of their host. The
+// result counts these rows.
 func TestRollup_ManyHosts(t *testing.T) {
 	const beyond = 7
 	now := noon

@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// A date was added up by hour, and a late row comes while the policy says minutes for its
-// age: the row becomes a sum of its minute, and sums of hours stay what they are.
+// A late row arrives for a date that has an hourly rollup, while the policy asks for minutes at its age. The row
+// is rolled up by minute; the hourly rows stay.
 func TestRollup_LateRowAfterHours(t *testing.T) {
 	root, now := t.TempDir(), noon
 	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
@@ -31,7 +31,7 @@ func TestRollup_LateRowAfterHours(t *testing.T) {
 		}
 	}
 	job := Job{Root: root, Policy: Policy{MaxFiles: DefaultMaxFiles, MinuteAfter: 7 * day, HourAfter: 10 * day}, Parquet: options}
-	// run is by level how many files there are, and how many measurements in rows of them.
+	// run runs maintenance, checks its steps, and returns the number of files and of measurements per level.
 	run := func(steps ...Action) string {
 		t.Helper()
 		now = now.Add(2 * time.Hour)

@@ -13,8 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// spoilt is a warehouse of two dates with rollups of their rows, some of which have numbers that
-// cannot be true.
+// spoilt returns a warehouse of two dates with rollups. Some of their rows have impossible values.
 func spoilt(t *testing.T) *sumsWorld {
 	w := newSumsWorld(t, 23)
 	for day := 1; day <= 2; day++ {
@@ -47,7 +46,8 @@ func spoilt(t *testing.T) *sumsWorld {
 	return w
 }
 
-// believed are the rows of a warehouse as they are read: bounded.
+// believed returns the bounded rows of all files in sorted order, the number of rollups, and the number of rows
+// with impossible values.
 func (w *sumsWorld) believed() (rows []string, sums int, wrong int) {
 	w.t.Helper()
 	s, err := table.Open(w.root)
@@ -75,10 +75,10 @@ func (w *sumsWorld) believed() (rows []string, sums int, wrong int) {
 	return rows, len(s.Sums), wrong
 }
 
-// Whatever step it ends at, rows are read as before, and another run goes on.
+// If a run fails at any step, readers get the same rows as before, and the next run completes the work.
 func TestDropImpossible_StoppedAtEveryStep(t *testing.T) {
 	failed := errors.New("it ends here")
-	stride := 3 // odd: before and after steps in turn
+	stride := 3 // odd, to alternate between failing before and after a step
 	if testing.Short() {
 		stride = 21
 	}
@@ -113,7 +113,7 @@ func TestDropImpossible_StoppedAtEveryStep(t *testing.T) {
 		if _, err := w.job(Policy{MaxFiles: 200, SumRows: 1}).DropImpossible(t.Context()); err != nil {
 			t.Fatalf("after %d steps: %v", n, err)
 		}
-		w.run(Policy{MaxFiles: 200, SumRows: 1}) // sums that the one that ended owes
+		w.run(Policy{MaxFiles: 200, SumRows: 1}) // makes the rollups that the failed run did not make
 		got, sums, wrong := w.believed()
 		if !slices.Equal(got, want) || wrong > 0 || sums != 2 {
 			t.Fatalf("after %d steps: %d rows are wrong, %d dates have sums", n, wrong, sums)
@@ -128,7 +128,7 @@ func TestDropImpossible_StoppedAtEveryStep(t *testing.T) {
 	}
 }
 
-// What starts in the future is not read yet: it may end when it says.
+// A row that starts in the future is not read yet, so its end is not bounded.
 func TestDropImpossible_KeepsFutureRows(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	start := now.Add(20 * time.Hour).UnixNano()

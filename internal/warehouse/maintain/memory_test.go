@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// Each step of merging reads what fits into memory, and two files at least.
+// Each merge step reads as many files as fit into memory, but at least two.
 func TestMerge_BoundedByMemory(t *testing.T) {
 	for _, c := range []struct {
 		inMemory int64
@@ -47,7 +47,7 @@ func TestMerge_BoundedByMemory(t *testing.T) {
 	}
 }
 
-// So that a date can be added up no more of its files are merged than has to be.
+// Before a rollup, only as many files are merged as necessary.
 func TestMerge_AsFewFilesAsNeeded(t *testing.T) {
 	r := &runner{Job: &Job{RowsInMemory: 2 * rowGroupRows}} // four row groups of whole rows
 	for _, c := range []struct{ files, want []int64 }{
@@ -68,8 +68,8 @@ func TestMerge_AsFewFilesAsNeeded(t *testing.T) {
 	}
 }
 
-// A row is written again once but for the last files, not for every doubling of its file,
-// also by a collector, which has less in memory than the command.
+// Merging rewrites each row about once, not each time its file's size doubles. This also holds for a collector,
+// which uses less memory than the command.
 func TestMerge_RewritesRowsOnce(t *testing.T) {
 	for _, inMemory := range []int64{250_000, DefaultRowsInMemory} {
 		r := &runner{Job: &Job{RowsInMemory: inMemory}}

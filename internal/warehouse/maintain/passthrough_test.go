@@ -12,9 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/weights"
 )
 
-// A method of more environments than there is memory for is added up for as many, and
-// the rows of the others stay what they are: what either says of its environment is what
-// it said before.
+// If a method has more environments than fit into memory, some of them are rolled up and the others' rows are
+// kept. The estimates of every environment stay the same.
 func TestRollup_ManyEnvironments(t *testing.T) {
 	const environments, beyond = maxCells + 60, 60
 	now := noon
@@ -27,7 +26,7 @@ func TestRollup_ManyEnvironments(t *testing.T) {
 	begin := noon.Add(-10 * day)
 	it := methodspan.Item{ID: "item-1"}
 	add := func(environment, minute, second int, r methodspan.Row) {
-		// All have rows in each minute, in turn.
+		// Rows of different environments alternate within each minute.
 		r.StartNS = begin.Add(time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + time.Duration(environment)*time.Millisecond).UnixNano()
 		r.Resource = &methodspan.Resource{Service: "shop", Environment: fmt.Sprint("pr-", environment)}
 		r.Level, r.EndNS, r.BatchID, r.RowSeq = methodspan.LevelRaw, r.StartNS+r.WallNS, it.ID, int32(len(it.Rows))
@@ -59,10 +58,10 @@ func TestRollup_ManyEnvironments(t *testing.T) {
 	for _, c := range []struct {
 		policy Policy
 		kept   int
-		sums   int64 // of calls, of counts, of processes
+		sums   int64 // rolled-up rows: calls, counts and processes
 	}{
 		{Policy{MaxFiles: 200, MinuteAfter: 7 * day}, beyond * 9, maxCells*(3+3) + environments},
-		{Policy{MaxFiles: 200, MinuteAfter: 7 * day, HourAfter: 8 * day}, 0, environments * (1 + 1 + 1)}, // there is room now: the others are sums
+		{Policy{MaxFiles: 200, MinuteAfter: 7 * day, HourAfter: 8 * day}, 0, environments * (1 + 1 + 1)}, // the kept rows now fit into memory
 	} {
 		job := Job{Root: root, Policy: c.policy, Parquet: options}
 		report, err := job.Run(t.Context())
@@ -89,8 +88,8 @@ func TestRollup_ManyEnvironments(t *testing.T) {
 	}
 }
 
-// estimates are, by environment, the calls, the wall and the CPU time that its calls are
-// taken to have had, and the CPU time of its processes; and the number of raw rows.
+// estimates returns, by environment, the estimated calls, wall time and CPU time of all calls and the CPU time of
+// processes. It also returns the number of raw rows.
 func estimates(t *testing.T, root string) (map[string][4]float64, int) {
 	t.Helper()
 	s, err := table.Open(root)

@@ -51,7 +51,7 @@ func TestPolicy_DueActions(t *testing.T) {
 	}
 }
 
-// The oldest dates go, as many as it takes, and never today or yesterday.
+// The oldest dates are dropped until the limits are met, but never today or yesterday.
 func TestPolicy_DropsOldestDates(t *testing.T) {
 	var dates []table.Date
 	for ago := 5; ago >= 0; ago-- {

@@ -18,18 +18,18 @@ import (
 	"github.com/corehour/corehour/internal/weights"
 )
 
-// figures is what rows say of a method's calls.
+// figures holds the estimates of a method's calls.
 type figures struct {
 	calls    float64
 	measured int64
-	wall     float64 // of all calls, by weights
+	wall     float64 // weighted estimate for all calls
 }
 
 func (f figures) is(other figures) bool {
 	return f.calls == other.calls && f.measured == other.measured && math.Abs(f.wall-other.wall) <= 1e-6*math.Abs(other.wall)
 }
 
-// figuresOf are the figures of the methods of a warehouse's rows.
+// figuresOf returns the figures of each method in rows.
 func figuresOf(rows []methodspan.Row) map[methodKey]figures {
 	byMethod := map[methodKey][]*methodspan.Row{}
 	for i := range rows {
@@ -64,8 +64,8 @@ func rowsIn(paths ...string) (rows []methodspan.Row, err error) {
 	return rows, nil
 }
 
-// sumsAgree wants the sums of a snapshot to be of files of it, and to say what these say,
-// method by method.
+// sumsAgree checks that each rollup of s was made from files listed in s, and that its figures equal theirs for
+// every method.
 func sumsAgree(s *table.Snapshot) error {
 	counts := map[string]string{}
 	for _, f := range s.Files {
@@ -104,7 +104,7 @@ func sumsAgree(s *table.Snapshot) error {
 	return nil
 }
 
-// dates of a warehouse whose rows and sums come and go.
+// sumsWorld is a warehouse whose rows and rollups are created and removed by a test.
 type sumsWorld struct {
 	t       *testing.T
 	root    string
@@ -127,7 +127,7 @@ func newSumsWorld(t *testing.T, seed uint64) *sumsWorld {
 	return w
 }
 
-// write writes calls and counts of a service on a date.
+// write writes calls and counts of a service for the date daysAgo days ago.
 func (w *sumsWorld) write(service string, daysAgo, rows int) {
 	w.t.Helper()
 	w.items++
@@ -172,7 +172,7 @@ func actionsOf(r *Result) (actions []Action) {
 	return actions
 }
 
-// open wants the sums to agree with what they are of, and tells them.
+// open checks that the rollups agree with their source files and returns them.
 func (w *sumsWorld) open(what string) []table.Sums {
 	w.t.Helper()
 	s, err := table.Open(w.root)
@@ -185,8 +185,7 @@ func (w *sumsWorld) open(what string) []table.Sums {
 	return s.Sums
 }
 
-// onlyNamed wants no file on the disk, once the grace of readers is over, but those that
-// count and their sums.
+// onlyNamed checks that, after the readers' grace period, the disk has only listed files and their rollups.
 func (w *sumsWorld) onlyNamed() {
 	w.t.Helper()
 	w.now = w.now.Add(table.DefaultGrace)
@@ -218,9 +217,8 @@ func (w *sumsWorld) onlyNamed() {
 	}
 }
 
-// Whatever is done to a date, in any order: its sums are of files that count, say what
-// these say, hold nothing of a service that was taken out, and are gone from the disk
-// when they are named no more.
+// After any sequence of actions, the rollups of a date are made from listed files, agree with these, and contain
+// no deleted service. Their files are deleted once no manifest lists them.
 func TestRollup_RandomActions(t *testing.T) {
 	steps, states := map[Action]int{}, map[string]int{}
 	seeds := uint64(8)
@@ -230,7 +228,7 @@ func TestRollup_RandomActions(t *testing.T) {
 	for seed := range seeds {
 		w := newSumsWorld(t, seed)
 		services := []string{"a", "b", "c"}
-		w.write("d", 0, 3) // so that there is always something
+		w.write("d", 0, 3) // so that the warehouse is never empty
 		for n := range 50 {
 			service := services[w.rng.IntN(len(services))]
 			what := fmt.Sprintf("seed %d, step %d", seed, n)
@@ -299,7 +297,7 @@ func TestRollup_RandomActions(t *testing.T) {
 	}
 	t.Logf("steps %v, states %v", steps, states)
 	if testing.Short() {
-		return // so few steps need not cover all actions
+		return // few steps need not cover all actions
 	}
 	for _, action := range []Action{Expire, Hour, Minute, DropIDs, Merge, Sum, Delete, Relabel} {
 		if steps[action] == 0 {
@@ -313,8 +311,8 @@ func TestRollup_RandomActions(t *testing.T) {
 	}
 }
 
-// Sums are due once a date is over and quiet, if so many of its rows are in none that
-// making them saves more than it takes.
+// A rollup is due for a closed and quiet date, if enough of its rows are in no rollup for it to save more work
+// than it takes.
 func TestPolicy_RollupDue(t *testing.T) {
 	named := func(name, level string, rows int64) parquet.File {
 		f := file(level, rows)
@@ -355,15 +353,15 @@ func TestPolicy_RollupDue(t *testing.T) {
 	}
 }
 
-// A step of sums tells what it would add up, or what it did; rows that come late are added
-// up with the others when there are enough of them, and as many are still there.
+// A rollup step reports its input and, unless it is a dry run, its output. Late rows are added to the rollup once
+// there are enough of them. The rows themselves stay.
 func TestRollup_LateRows(t *testing.T) {
 	w := newSumsWorld(t, 1)
 	w.write("a", 1, 40)
 	w.write("b", 1, 20)
 	w.now = w.now.Add(2 * time.Hour)
 	job := w.job(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30})
-	// step wants one step of so many files and rows.
+	// step checks that maintenance takes one rollup step over the given numbers of files and rows.
 	step := func(what string, files int, rows int64) Step {
 		t.Helper()
 		report, err := job.Run(t.Context())
@@ -407,8 +405,7 @@ func TestRollup_LateRows(t *testing.T) {
 	w.onlyNamed()
 }
 
-// Whatever takes a file of the sums away, new ones follow in the same run, also if most
-// rows are where they were.
+// If a step replaces a source file of a rollup, the same run rebuilds the rollup, even if most rows did not change.
 func TestRollup_RebuiltInSameRun(t *testing.T) {
 	w := newSumsWorld(t, 4)
 	w.write("a", 2, 1000)
@@ -430,8 +427,8 @@ func TestRollup_RebuiltInSameRun(t *testing.T) {
 	}
 }
 
-// What can't be fetched at once, or read side by side, has no sums, and nobody is bothered
-// with it. Files that can be merged first are.
+// A date gets no rollup, and causes no error, if its files cannot be fetched or read at once. Files that can be
+// merged first are merged.
 func TestRollup_TooLarge(t *testing.T) {
 	w := newSumsWorld(t, 2)
 	for range 4 {
@@ -457,7 +454,7 @@ func TestRollup_TooLarge(t *testing.T) {
 	}{
 		{"too large to fetch, dry", true, size - 1, 0, nil},
 		{"too large to fetch", false, size - 1, 0, nil},
-		{"too large to read", false, 0, 1, []Action{Merge, Merge, Merge}}, // until it is one file
+		{"too large to read", false, 0, 1, []Action{Merge, Merge, Merge}}, // until one file is left
 		{"too large to read and to merge", false, 0, 1, nil},
 		{"no longer", false, 0, 40, []Action{Sum}},
 	} {
@@ -475,8 +472,8 @@ func TestRollup_TooLarge(t *testing.T) {
 	}
 }
 
-// Instances keep their names in rollups, so that these have the clusters that the
-// rows have; only of a service with too many some fall into groups, always the same ones.
+// Rollups keep the names of instances, so that they have the same clusters as the rows. If a service has too
+// many instances, some are put into groups, always the same ones.
 func TestRollup_KeepsInstances(t *testing.T) {
 	w := newSumsWorld(t, 5)
 	names := map[string]bool{}
@@ -517,8 +514,7 @@ func TestRollup_KeepsInstances(t *testing.T) {
 	}
 }
 
-// Rows that have too little in common have no rollup, which is found out once for
-// the same files.
+// Rows with too little in common get no rollup. This is tried only once for the same files.
 func TestRollup_NotWorthwhile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -561,7 +557,7 @@ func TestRollup_NotWorthwhile(t *testing.T) {
 		t.Errorf("next to dense ones: %v", actions)
 	}
 	w.onlyNamed()
-	// Others that are sparse take the sums away again.
+	// More sparse rows remove the rollup again.
 	write("again", 6*fewSums, 6*fewSums)
 	w.now = w.now.Add(2 * time.Hour)
 	if actions := w.run(p); len(actions) > 0 || len(w.open("again")) > 0 {
@@ -570,8 +566,7 @@ func TestRollup_NotWorthwhile(t *testing.T) {
 	w.onlyNamed()
 }
 
-// Sums give way to rows: they go before a row is dropped or refused, and are not made where
-// that is near.
+// Rollups are dropped before any row is dropped or refused, and are not made near the size limit.
 func TestRollup_DroppedBeforeRows(t *testing.T) {
 	w := newSumsWorld(t, 3)
 	for k := 5; k > 0; k-- {
@@ -592,7 +587,7 @@ func TestRollup_DroppedBeforeRows(t *testing.T) {
 	if actions := w.run(ample); len(actions) != 5 || len(w.open("ample room")) != 5 {
 		t.Errorf("with room: %v", actions)
 	}
-	// The writer's limit is about rows.
+	// The writer's limit applies to rows only, not to rollups.
 	o := w.options
 	o.MaxBytes = rows + 40_000
 	if err := w.w.Close(); err != nil {
@@ -620,7 +615,7 @@ func TestRollup_DroppedBeforeRows(t *testing.T) {
 	if s, err = table.Open(w.root); err != nil || s.Rows() != 3002 {
 		t.Errorf("%d rows are left, %v", s.Rows(), err)
 	}
-	for range 3 { // and do not come back
+	for range 3 { // the rollups are not made again
 		w.now = w.now.Add(time.Hour)
 		if actions := w.run(near); len(actions) > 0 {
 			t.Errorf("afterwards: %v", actions)
