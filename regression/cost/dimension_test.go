@@ -21,7 +21,7 @@ func computeWith(t *testing.T, root string, o Options) *Table {
 	}
 	defer w.Close()
 	if o.Now.IsZero() {
-		o.Now = fixture.Start // nothing is over but what there are rows of
+		o.Now = fixture.Start // the observed time ends with the last counts
 	}
 	r, err := Compute(context.Background(), w, o)
 	if err != nil {
