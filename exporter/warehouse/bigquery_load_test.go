@@ -29,8 +29,7 @@ func loadConfig(t *testing.T, s *fake.Server, directory string) *Config {
 	return cfg
 }
 
-// What goes in is loaded at the latest by the shutdown, and a repeat is known after
-// the next start.
+// All rows are loaded by the end of the shutdown, and repeated requests are recognised after a restart.
 func TestBigQueryLoad_StoresAll(t *testing.T) {
 	s := fake.New(t)
 	s.Polls = 1
@@ -59,7 +58,7 @@ func TestBigQueryLoad_StoresAll(t *testing.T) {
 	assert.Len(t, s.Rows(testDataset), n)
 }
 
-// Loads that fail are logged once, with the reason, and change the status.
+// Failed loads are logged once, with the reason, and change the component status.
 func TestBigQueryLoad_Failures(t *testing.T) {
 	s := fake.New(t)
 	s.OnLoad = func(n int) *bigquery.JobError {
@@ -89,7 +88,7 @@ func TestBigQueryLoad_Failures(t *testing.T) {
 	assert.Contains(t, failures[0].ContextMap()["error"], "too many jobs (quotaExceeded)")
 }
 
-// Rows that wait for load jobs leave the space free that the directory of a warehouse does.
+// Rows that wait for load jobs leave as much disk space free as a warehouse directory does.
 func TestBigQueryLoad_LeavesSpaceFree(t *testing.T) {
 	s := fake.New(t)
 	cfg := loadConfig(t, s, t.TempDir())

@@ -32,7 +32,7 @@ func bigQueryConfig(t *testing.T, s *fake.Server) *Config {
 	return cfg
 }
 
-// What goes in is in the table once, whatever breaks on the way.
+// Each row is in the table exactly once, whatever fails on the way.
 func TestBigQuery_StoresAll(t *testing.T) {
 	s := fake.New(t)
 	faults := []fake.Fault{fake.None, fake.AckLost, fake.Unavailable, fake.Quota, fake.None, fake.StreamEnded, fake.Internal}
@@ -52,8 +52,8 @@ func TestBigQuery_StoresAll(t *testing.T) {
 	assert.NotNil(t, s.Table(testDataset, "method_calls"))
 }
 
-// A table that is dropped while the collector runs is made again: the log says so, and
-// rows flow.
+// If the table is dropped while the collector runs, it is created again, a line is logged, and rows are
+// written to the new table.
 func TestBigQuery_RecreatesTable(t *testing.T) {
 	s := fake.New(t)
 	r := newRig(t, bigQueryConfig(t, s)).start()
@@ -70,7 +70,7 @@ func TestBigQuery_RecreatesTable(t *testing.T) {
 	assert.Equal(t, 1, r.logs.FilterMessageSnippet("method_calls was missing and is created again").Len())
 }
 
-// A shutdown ends though the service never answers, and names what is lost.
+// A shutdown ends even if the service never answers, and reports the loss.
 func TestBigQuery_ShutdownBounded(t *testing.T) {
 	s := fake.New(t)
 	s.OnAppend = func(int) fake.Fault { return fake.Stuck }
@@ -78,7 +78,7 @@ func TestBigQuery_ShutdownBounded(t *testing.T) {
 	cfg.ShutdownTimeout = 100 * time.Millisecond
 	cfg.Queue.QueueSize, cfg.Queue.Batch.Get().MinSize = 64, 16
 	r := newRig(t, cfg).start()
-	for i := range 30 { // more than the queue takes: the rest is aggregated
+	for i := range 30 { // more than the queue holds: the others are aggregated
 		r.send(busyExport(i))
 	}
 	begin := time.Now()
@@ -87,9 +87,9 @@ func TestBigQuery_ShutdownBounded(t *testing.T) {
 	assert.Positive(t, r.metric("fold_lost", "what", "calls")+r.metric("write_unknown"))
 }
 
-// In an outage longer than the retries, rows that were never sent are aggregated, and stored
-// when it is over. Only what was on its way when it began is of unknown outcome, whether
-// that was a batch, the aggregate of earlier rows, or both.
+// In an outage longer than the retries, rows that were never sent are aggregated, and stored after the
+// outage. Only the write in flight when the outage begins has an unknown outcome: a batch, the aggregate
+// of earlier rows, or both.
 func TestBigQuery_OutageUnsentIsCertain(t *testing.T) {
 	for name, caught := range map[string]struct{ batch, sum bool }{
 		"a batch":         {batch: true},
@@ -111,7 +111,7 @@ func TestBigQuery_OutageUnsentIsCertain(t *testing.T) {
 			cfg.Retry.MaxElapsedTime = 20 * time.Millisecond
 			r := newRig(t, cfg)
 			if caught.sum {
-				fault.Store(int64(fake.Quota)) // so that there is one
+				fault.Store(int64(fake.Quota)) // so that there is an aggregate
 			}
 			r.store.before = func(_ int, items []methodspan.Item) error {
 				sum := len(items[len(items)-1].Folds) > 0
@@ -146,7 +146,7 @@ func TestBigQuery_OutageUnsentIsCertain(t *testing.T) {
 	}
 }
 
-// A refused row is counted by name, and a metric says that it was kept.
+// A refused row is counted by reason, and a metric shows that it was kept.
 func TestBigQuery_Refusals(t *testing.T) {
 	s := fake.New(t)
 	var once sync.Once
@@ -165,8 +165,8 @@ func TestBigQuery_Refusals(t *testing.T) {
 	r.stop()
 }
 
-// Every row is counted once, as written or as refused, though what is left of a request
-// that had a refused row is of unknown outcome for a while.
+// Every row is counted once, as written or as refused, even if the rest of a request with a refused row
+// has an unknown outcome for a while.
 func TestBigQuery_RefusalsAfterUnknownOutcome(t *testing.T) {
 	s := fake.New(t)
 	var once sync.Once
@@ -227,7 +227,7 @@ func TestBigQuery_Config(t *testing.T) {
 	}
 }
 
-// Stats is the real store's.
+// Stats returns the statistics of the wrapped store.
 func (f *faulty) Stats() (s bigquery.Stats) {
 	if b, ok := f.Store.(interface{ Stats() bigquery.Stats }); ok {
 		s = b.Stats()
@@ -235,7 +235,7 @@ func (f *faulty) Stats() (s bigquery.Stats) {
 	return s
 }
 
-// Watch is the real store's.
+// Watch passes report to the wrapped store.
 func (f *faulty) Watch(report func(error)) {
 	if l, ok := f.Store.(*bigquery.Loader); ok {
 		l.Watch(report)

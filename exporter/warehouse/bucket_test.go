@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// inBucket is a configuration whose bucket is a directory.
+// inBucket returns a configuration with a local directory as bucket.
 func inBucket(t *testing.T) *Config {
 	t.Helper()
 	cfg := testConfig(t)
@@ -27,7 +27,7 @@ func inBucket(t *testing.T) *Config {
 	return cfg
 }
 
-// uploader is an exporter as the collector makes it.
+// uploader returns an exporter created by the factory, as in the collector.
 func uploader(t *testing.T, cfg *Config) (exporter.Traces, *componenttest.Telemetry) {
 	t.Helper()
 	tel := componenttest.NewTelemetry()
@@ -58,8 +58,8 @@ func bucketTotals(t *testing.T, address string) rowTotals {
 	return stored
 }
 
-// What comes in is in the bucket after a shutdown, also when the next collector has
-// lost the directory, and a repeat is known there.
+// All rows are in the bucket after a shutdown. A next collector without the directory recognises a
+// repeated request from the bucket.
 func TestBucket_UploadsDirectory(t *testing.T) {
 	cfg := inBucket(t)
 	var in []ptrace.Traces
@@ -69,7 +69,7 @@ func TestBucket_UploadsDirectory(t *testing.T) {
 		for seq := range int64(3) {
 			x := export{instance: "a", seq: 2*run + seq + 1, calls: map[string]int64{"a.B": 5}, measured: 3, process: true}
 			require.NoError(t, e.ConsumeTraces(t.Context(), x.traces()))
-			if run == 0 || seq > 0 { // the first of the second run is the last of the first
+			if run == 0 || seq > 0 { // the first request of run 1 repeats the last of run 0
 				in = append(in, x.traces())
 			}
 		}
@@ -102,7 +102,7 @@ func TestBucket_PrefixIsHostName(t *testing.T) {
 	}
 }
 
-// What no repetition helps against stops the collector, and names the key.
+// A permanent error of the bucket fails the start of the exporter and names the configuration key.
 func TestBucket_Invalid(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// load reads a config as the collector does, over the defaults.
+// load loads a configuration over the defaults, as the collector does.
 func load(t *testing.T, text string) (*Config, error) {
 	t.Helper()
 	var raw map[string]any
@@ -40,8 +40,8 @@ func TestConfig_DefaultsValid(t *testing.T) {
 	assert.Equal(t, Drop, cfg.OnFull)
 }
 
-// Each fault is named with its path, the rule and the value found, and all of
-// them are reported at once.
+// Each fault is reported with its path, the rule and the value found, and all faults are reported
+// together.
 func TestConfig_ReportsAllFaults(t *testing.T) {
 	_, err := load(t, `
 path: ""
@@ -105,7 +105,7 @@ func TestConfig_SingleFaults(t *testing.T) {
 	}
 }
 
-// Ages and sizes are parsed as the command parses them, and an error says how to spell one.
+// Ages and sizes have the same units as the flags of the command, and an error shows a valid value.
 func TestConfig_Units(t *testing.T) {
 	cfg, err := load(t, `
 parquet: {late: 60d, future: 1d, remember_for: 2d}
@@ -125,7 +125,7 @@ bucket: {url: 'gs://b', local_bytes: 2GB}
 	assert.EqualValues(t, 1_000_000_000, opts.MinFree)
 	assert.EqualValues(t, 2_000_000_000, cfg.Bucket.Get().LocalBytes)
 
-	// What the collector prints of it loads again.
+	// The printed configuration of the collector loads again.
 	printed := confmap.New()
 	require.NoError(t, printed.Marshal(cfg.Maintenance))
 	text, err := yaml.Marshal(map[string]any{"maintenance": printed.ToStringMap()})
@@ -151,8 +151,7 @@ bucket: {url: 'gs://b', local_bytes: 2GB}
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// Every YAML block of the README, and of the page on BigQuery, is a collector
-// configuration that loads.
+// Every YAML block of the README and of the BigQuery page is a collector configuration that loads.
 func TestReadme(t *testing.T) {
 	for _, page := range []string{"README.md", "../../docs/guides/bigquery.md"} {
 		t.Run(page, func(t *testing.T) { loadBlocks(t, page) })
@@ -186,7 +185,7 @@ func loadBlocks(t *testing.T, page string) {
 	}
 }
 
-// The block that shows all options shows the defaults, so that it stays true.
+// The README block with all options shows the defaults.
 func TestReadme_ShowsDefaults(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -204,7 +203,7 @@ func TestReadme_ShowsDefaults(t *testing.T) {
 	got := &Config{}
 	require.NoError(t, confmap.NewFromStringMap(raw).Unmarshal(got))
 	want := createDefaultConfig().(*Config)
-	want.BigQuery = configoptional.None[BigQueryConfig]() // it has a block of its own
+	want.BigQuery = configoptional.None[BigQueryConfig]() // shown in its own block
 	want.Bucket = configoptional.None[BucketConfig]()
 	assert.Equal(t, want, got)
 }

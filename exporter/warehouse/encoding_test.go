@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// anyRequest has rows of all kinds and of no kind at all.
+// anyRequest returns a random request, which can contain rows of any kind or none.
 func anyRequest(seed uint64) *request {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	var items []methodspan.Item
@@ -73,7 +73,7 @@ func TestEncoding_RoundTrip(t *testing.T) {
 				require.Equal(t, want.items[i].Rows[j], item.Rows[j])
 			}
 		}
-		// Cut short anywhere it is an error and nothing worse.
+		// A truncated request is an error and does not panic.
 		for n := int(seed % 13); n < len(data); n += 13 {
 			if _, err := decode(data[:n]); err == nil {
 				t.Fatalf("seed %d: %d of %d bytes are a request", seed, n, len(data))
@@ -113,7 +113,7 @@ func TestEncoding_CountsDamagedRequests(t *testing.T) {
 	r.stop()
 }
 
-// A queue on a full disk looks for requests that it has refused, which were aggregated.
+// A queue on a full disk asks for requests that it refused. They were aggregated and are not damaged.
 func TestEncoding_UnwrittenRequestNotDamaged(t *testing.T) {
 	r := newRig(t, testConfig(t))
 	for _, nothing := range [][]byte{nil, {}} {
@@ -125,7 +125,7 @@ func TestEncoding_UnwrittenRequestNotDamaged(t *testing.T) {
 	r.stop()
 }
 
-// storageHost has one storage extension.
+// storageHost is a host with one storage extension.
 type storageHost struct {
 	id  component.ID
 	ext component.Component
@@ -135,8 +135,8 @@ func (h storageHost) GetExtensions() map[component.ID]component.Component {
 	return map[component.ID]component.Component{h.id: h.ext}
 }
 
-// storedQueue is the configuration of an exporter whose queue is stored, and which
-// stops in the middle of its writes.
+// storedQueue returns a configuration with a persistent queue and a shutdown timeout so short that
+// writes are interrupted.
 func storedQueue(t *testing.T) *Config {
 	cfg := testConfig(t)
 	id := component.MustNewID("file_storage")
@@ -146,7 +146,7 @@ func storedQueue(t *testing.T) *Config {
 	return cfg
 }
 
-// startStored starts an exporter and the storage of its queue.
+// startStored starts the exporter and the storage of its queue.
 func (r *rig) startStored() (stop func()) {
 	r.t.Helper()
 	factory := filestorage.NewFactory()
@@ -162,9 +162,8 @@ func (r *rig) startStored() (stop func()) {
 	}
 }
 
-// With a storage the queue outlives the collector: what it could not store
-// before it stopped the next one stores, once, even what was stored and never
-// acknowledged.
+// With a storage extension the queue outlives the collector. The next collector stores the rest of the
+// queue exactly once, including rows that were stored and never acknowledged.
 func TestPersistentQueue(t *testing.T) {
 	for _, unknown := range []bool{false, true} {
 		t.Run(fmt.Sprintf("unknown=%v", unknown), func(t *testing.T) { testPersistentQueue(t, unknown) })

@@ -20,7 +20,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// statusHost keeps what is reported about the component's health.
+// statusHost records the reported component status.
 type statusHost struct {
 	mu     sync.Mutex
 	events []componentstatus.Status
@@ -40,7 +40,7 @@ func (h *statusHost) reported() []componentstatus.Status {
 	return slices.Clone(h.events)
 }
 
-// The component is well when it writes and uploads, whichever of the two works again first.
+// The component status is OK when both writes and uploads work, whichever of them recovers first.
 func TestHealth_CombinesAllParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := inBucket(t)

@@ -10,8 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// An item that was given up may be sent again: it is new then, and what is open of it stays
-// until a write succeeds.
+// An item that was given up can be sent again as a new item. It stays unsettled until a write succeeds.
 func TestItemTable_AbandonedItemRestarts(t *testing.T) {
 	table, now := newItemTable(), time.Now()
 	batch := []methodspan.Item{{ID: "a", Rows: make([]methodspan.Row, 5)}}
@@ -39,7 +38,7 @@ func TestItemTable_AbandonedItemRestarts(t *testing.T) {
 	assert.Empty(t, table.items)
 }
 
-// While a store is unreachable for long, the table stays within its bounds.
+// The item table is bounded even if a store is unreachable for long.
 func TestItemTable_Bounded(t *testing.T) {
 	table, now := newItemTable(), time.Now()
 	for i := range maxGivenUp + 1000 {

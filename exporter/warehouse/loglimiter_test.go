@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// Lines that do not repeat with requests go the collector's own way: its sampling and the
-// levels of its outputs are kept.
+// The rate limit does not change the logs of other lines: the collector's sampling and the levels of its
+// outputs stay in force.
 func TestRateLimitLogs_KeepsSamplingAndLevels(t *testing.T) {
 	counts := func(wrap func(*zap.Logger) *zap.Logger) [3]int {
 		sampled, lines := observer.New(zapcore.InfoLevel)

@@ -17,8 +17,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// The directory is maintained while rows are written to it, and every row is
-// stored once all the same.
+// The directory is maintained while rows are written to it, and every row is stored exactly once.
 func TestMaintenance_RunsWhileWriting(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Queue.Batch.Get().MinSize = 1
@@ -40,7 +39,7 @@ func TestMaintenance_RunsWhileWriting(t *testing.T) {
 	assert.Less(t, len(s.Files), len(r.in))
 }
 
-// A run that fails is logged and counted, and does not end the others.
+// A failed maintenance run is logged and counted, and does not prevent the next runs.
 func TestMaintenance_ReportsFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
@@ -68,7 +67,7 @@ func TestMaintenance_ReportsFailures(t *testing.T) {
 	})
 }
 
-// Rows of more environments than are rolled up at once are reported.
+// Rows of environments beyond the maximum number that are rolled up at once are reported as kept.
 func TestMaintenance_ReportsRetention(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)

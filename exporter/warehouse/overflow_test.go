@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// smallQueue holds 64 rows and writes batches of at least 16.
+// smallQueue returns a configuration whose queue holds 64 rows and writes batches of at least 16.
 func smallQueue(t *testing.T) *Config {
 	cfg := testConfig(t)
 	cfg.Queue.QueueSize = 64
@@ -27,7 +27,7 @@ func smallQueue(t *testing.T) *Config {
 	return cfg
 }
 
-// busyExport is one of many requests of several processes.
+// busyExport returns the i-th request of several busy processes.
 func busyExport(i int) export {
 	return export{
 		instance: fmt.Sprintf("pod-%d", i%3), seq: int64(1 + i/3),
@@ -36,8 +36,8 @@ func busyExport(i int) export {
 	}
 }
 
-// With the store stuck and the queue full, everything is accepted, and everything
-// comes out: counts to the last call, measurements as sums that weigh the same.
+// While the store blocks and the queue is full, all requests are accepted. Afterwards the stored counts
+// are exact, and measurements are stored as sums of the same weighted total.
 func TestOverflow_KeepsTotals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, smallQueue(t))
@@ -56,7 +56,7 @@ func TestOverflow_KeepsTotals(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(2 * r.cfg.Queue.Batch.Get().FlushTimeout)
 		synctest.Wait()
-		// Without a shutdown and without a request that makes room.
+		// This needs neither a shutdown nor another request.
 		balanced(t, totalsOf(r.in...), storedTotals(t, r.cfg.Path))
 		assert.Zero(t, r.metric("fold_cells"))
 		r.stop()
@@ -71,8 +71,7 @@ func TestOverflow_KeepsTotals(t *testing.T) {
 	})
 }
 
-// An item that was aggregated and comes again is a duplicate, before and after the aggregate
-// is stored.
+// A repeat of an aggregated item is a duplicate, both before and after the aggregate is stored.
 func TestOverflow_RecognizesAggregatedItems(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
@@ -151,7 +150,7 @@ func TestOnFullReject_ReturnsErrorToClient(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		for i := range rejected { // the client tries again
+		for i := range rejected { // the client retries
 			r.send(busyExport(i))
 			synctest.Wait()
 		}
@@ -165,7 +164,7 @@ func TestWrite_RetriesFailures(t *testing.T) {
 		for _, stored := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/stored=%v", name, stored), func(t *testing.T) {
 				if stored && errors.Is(failure, warehouse.ErrFull) {
-					return // a failure that is known stores nothing
+					return // a write with a known failure stores nothing
 				}
 				bubble(t, func(t *testing.T) {
 					r := newRig(t, smallQueue(t))
@@ -206,7 +205,7 @@ func TestWrite_RetriesFailures(t *testing.T) {
 	}
 }
 
-// small is 1 if all that was sent went into one batch.
+// small returns 1 if all requests so far go into one batch, and otherwise 0.
 func (r *rig) small(t *testing.T) int {
 	rows := 0
 	for _, td := range r.in {
@@ -252,7 +251,7 @@ func TestWrite_UnknownOutcomeNeverOverflows(t *testing.T) {
 		cfg.Retry.MaxElapsedTime = 10 * time.Second
 		cfg.Retry.MaxInterval = 5 * time.Second
 		r := newRig(t, cfg)
-		r.store.after = func(int) error { return errUnsure } // stored by the first attempt
+		r.store.after = func(int) error { return errUnsure } // the first attempt stores the rows
 		r.store.before = func(n int, _ []methodspan.Item) error {
 			if n > 1 {
 				return errUnsure
@@ -272,8 +271,8 @@ func TestWrite_UnknownOutcomeNeverOverflows(t *testing.T) {
 	})
 }
 
-// A shutdown takes no longer than its deadline, however slow the store is, and
-// what it could not write is aggregated and written last.
+// A shutdown takes no longer than its deadline, however slow the store is. Rows not written by then are
+// aggregated and written last.
 func TestShutdown_Bounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
@@ -288,7 +287,7 @@ func TestShutdown_Bounded(t *testing.T) {
 		}
 		begin := time.Now()
 		r.stop()
-		// The write in flight at the deadline ends, then the aggregates are written.
+		// The write in flight at the deadline completes, then the aggregates are written.
 		assert.LessOrEqual(t, time.Since(begin), cfg.ShutdownTimeout+3*time.Second)
 		assert.Positive(t, r.metric("calls_folded", "cause", "shutdown"))
 		assert.Zero(t, r.metric("fold_lost"))

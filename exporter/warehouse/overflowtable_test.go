@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/weights"
 )
 
-// randomRows makes rows of all kinds, of few processes, methods and minutes.
+// randomRows returns n rows of all kinds, with few processes, methods and minutes.
 func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 	price := 0.05
 	rows := make([]methodspan.Row, n)
@@ -50,8 +50,7 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 	return rows
 }
 
-// For any table size: what is aggregated keeps its weighed sums, what is not is
-// counted as lost, and nothing is neither.
+// For any table size, aggregated rows keep their weighted sums, and all other rows are counted as lost.
 func TestOverflowTable_ConservesTotals(t *testing.T) {
 	for _, cells := range []int{1, 5, 40, 100_000} {
 		for seed := range uint64(5) {
@@ -111,8 +110,7 @@ func TestOverflowTable_ConservesTotals(t *testing.T) {
 	}
 }
 
-// Rows are added up only if they have the same probabilities and stratum, and
-// lie in the same minute.
+// Rows are added up only if they have the same probabilities and stratum and belong to the same minute.
 func TestOverflowTable_SeparatesIncompatibleRows(t *testing.T) {
 	base := methodspan.Row{Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Method: "M", Measured: 1, WallNS: 10, P: 0.5, CPUP: 0.5, StartNS: 60e9}
 	price, other := 0.05, 0.06
@@ -138,7 +136,7 @@ func TestOverflowTable_SeparatesIncompatibleRows(t *testing.T) {
 	}
 }
 
-// costs are the calls of each method and what they cost, by the weights.
+// costs returns the calls of each method and its weighted CPU time in nanoseconds.
 func costs(rows []methodspan.Row) map[string][2]float64 {
 	cells := map[string]*weights.Cells{}
 	for i := range rows {
@@ -158,8 +156,8 @@ func costs(rows []methodspan.Row) map[string][2]float64 {
 	return all
 }
 
-// minutesOf makes counts and measurements of each method in each minute: one call of
-// two is timed, and calls get slower from minute to minute.
+// minutesOf returns counts and measurements of each method in each minute. About every second call is
+// measured, and calls get slower from minute to minute.
 func minutesOf(res *methodspan.Resource, methods, minutes int) (rows []methodspan.Row) {
 	for m := range minutes {
 		start := int64(m) * nsPerMin
@@ -181,11 +179,11 @@ func minutesOf(res *methodspan.Resource, methods, minutes int) (rows []methodspa
 	return rows
 }
 
-// What is beyond the fine cells loses its caller. Counts and measurements of a method
-// stay in the same minute, so that the method costs what it cost.
+// Rows beyond the fine cells lose their caller. Counts and measurements of a method stay in the same
+// minute, so that the cost of the method is unchanged.
 func TestOverflowTable_CoarseCellsKeepCosts(t *testing.T) {
 	rows := minutesOf(&methodspan.Resource{Service: "shop"}, 10, 10)
-	for _, cells := range []int{150, 200, 300} { // 400 fine or 200 coarse ones would be needed
+	for _, cells := range []int{150, 200, 300} { // all rows would need 400 fine cells or 200 coarse cells
 		f := newOverflowTable(cells)
 		require.Zero(t, f.addItems([]methodspan.Item{{ID: "a", Rows: rows}}).lostRows)
 		want, got := costs(rows), costs(f.drain().Rows)
@@ -197,7 +195,7 @@ func TestOverflowTable_CoarseCellsKeepCosts(t *testing.T) {
 	}
 }
 
-// However many measurements there are, calls have a place.
+// Counts always have a cell, however many measurements there are.
 func TestOverflowTable_ReservesCellsForCounts(t *testing.T) {
 	res := &methodspan.Resource{Service: "shop"}
 	const cells = 40
@@ -230,7 +228,7 @@ func TestOverflowTable_CountsUnweightedRows(t *testing.T) {
 	assert.Empty(t, item.Rows)
 }
 
-// Beyond the bound of ids the rows are still aggregated; the ids are returned.
+// Rows beyond the maximum number of ids are still aggregated; their ids are returned as forgotten.
 func TestOverflowTable_IDsBounded(t *testing.T) {
 	f := newOverflowTable(10)
 	items := make([]methodspan.Item, maxOverflowIDs+10)
@@ -244,8 +242,7 @@ func TestOverflowTable_IDsBounded(t *testing.T) {
 	assert.EqualValues(t, maxOverflowIDs+10, item.Rows[0].Calls)
 }
 
-// However many processes are aggregated while the cells are full, their resources are not
-// kept.
+// While the cells are full, the resources of further processes are not kept.
 func TestOverflowTable_ResourcesBounded(t *testing.T) {
 	f := newOverflowTable(10)
 	lost := 0.0
@@ -259,7 +256,7 @@ func TestOverflowTable_ResourcesBounded(t *testing.T) {
 	assert.EqualValues(t, 1000-20, lost)
 }
 
-// Nor are those of measurements, while places are left that are not for them.
+// The resources of measurements are not kept either, while the remaining cells are reserved for counts.
 func TestOverflowTable_MeasurementResourcesBounded(t *testing.T) {
 	f := newOverflowTable(10)
 	for i := range 1000 {

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// offers keeps a request waiting for the answer of the queue.
+// offers makes requests wait for the answer of the queue, which the test gives.
 type offers struct {
 	exporter.Traces
 	refuse chan error
@@ -20,8 +20,8 @@ type offers struct {
 
 func (o *offers) ConsumeTraces(context.Context, ptrace.Traces) error { return <-o.refuse }
 
-// A request that comes again while it is being offered to the queue is not answered as accepted:
-// the queue may refuse it.
+// A repeat of a request is not accepted while the first copy waits for the answer of the queue, because
+// the queue can refuse it.
 func TestOnFullReject_WaitsForOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := smallQueue(t)
@@ -30,7 +30,7 @@ func TestOnFullReject_WaitsForOutcome(t *testing.T) {
 		queue := r.inner
 		asked := &offers{Traces: queue, refuse: make(chan error)}
 		r.inner = asked
-		x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 2} // offered at once
+		x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 2} // sent twice at the same time
 		td := x.traces()
 		first := make(chan error)
 		go func() { first <- r.ConsumeTraces(context.Background(), x.traces()) }()
@@ -41,7 +41,7 @@ func TestOnFullReject_WaitsForOutcome(t *testing.T) {
 		assert.EqualValues(t, 2, r.metric("offers_refused"))
 
 		r.inner = queue
-		r.send(x) // the client tries again
+		r.send(x) // the client retries
 		require.NoError(t, r.ConsumeTraces(context.Background(), td), "it is in the queue")
 		r.stop()
 		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))

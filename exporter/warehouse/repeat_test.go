@@ -15,16 +15,15 @@ import (
 	"github.com/corehour/corehour/test/fake"
 )
 
-// A repeat of what was stored long before is none of the rows that an attempt of unknown
-// outcome may have stored.
+// A repeat of rows stored long before does not count towards the rows of an attempt of unknown outcome.
 func TestRepeats_DuringUnknownOutcome(t *testing.T) {
 	rowsOf := func(x export) float64 {
 		items, _ := methodspan.NewConverter().Items(x.traces())
 		return float64(len(items[0].Rows))
 	}
 	for name, test := range map[string]struct {
-		last   int  // attempt that fails
-		stored bool // by the first of them
+		last   int  // last attempt that fails
+		stored bool // the first failed attempt stored the rows
 	}{
 		"not stored": {2, false}, "stored": {2, true}, "given up": {1 << 30, true},
 	} {
@@ -52,7 +51,7 @@ func TestRepeats_DuringUnknownOutcome(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				require.InDelta(t, rowsOf(old), r.metric("rows_written"), 0)
-				require.NoError(t, r.ConsumeTraces(t.Context(), old.traces())) // its sender had no answer
+				require.NoError(t, r.ConsumeTraces(t.Context(), old.traces())) // the client did not get the answer
 				r.send(fresh)
 				time.Sleep(2 * time.Minute)
 				synctest.Wait()
@@ -70,9 +69,9 @@ func TestRepeats_DuringUnknownOutcome(t *testing.T) {
 	}
 }
 
-// A request of unknown outcome is given up. Its sender, who had no answer, sends it again
-// while the queue is full, and then the service is back: the request is stored once, and
-// so are the aggregates of all that was aggregated meanwhile.
+// A request of unknown outcome is given up. Its client, which got no answer, sends it again while the
+// queue is full, and then the service recovers. The request is stored once, and so are the aggregates of
+// the other requests.
 func TestRepeats_AbandonedRequests(t *testing.T) {
 	s := fake.New(t)
 	var down atomic.Bool
@@ -106,7 +105,7 @@ func TestRepeats_AbandonedRequests(t *testing.T) {
 	r.send(first)
 	require.Eventually(t, func() bool { return r.metric("write_unknown") > 0 }, patience, time.Millisecond)
 	stuck.Store(true)
-	for i := 1; r.metric("offers_refused") < 5; i++ { // these are aggregated
+	for i := 1; r.metric("offers_refused") < 5; i++ { // refused requests are aggregated
 		r.send(busyExport(i))
 	}
 	require.NoError(t, r.ConsumeTraces(t.Context(), first.traces()))
@@ -125,12 +124,12 @@ func TestRepeats_AbandonedRequests(t *testing.T) {
 	assert.Empty(t, r.items.items, "a write has settled them")
 }
 
-// What an earlier run has left in a stored queue is sent again by a sender that had no
-// answer, while the store is unreachable. Whichever of the copies is aggregated, and whichever is
-// still in the queue: all is stored once.
+// The requests that an earlier run left in a persistent queue are sent again, because their client got
+// no answer, while the store is unreachable. Each is stored once, whichever of its copies is aggregated
+// and whichever is still in the queue.
 func TestRepeats_StoredRequests(t *testing.T) {
 	for name, again := range map[string]struct {
-		room   int64 // of the queue
+		room   int64 // size of the queue
 		others int
 	}{
 		"the queue takes it":        {10_000, 0},

@@ -30,17 +30,17 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// export is one request as our SDK sends it and the receiver passes it on.
+// export describes one request as the SDK sends it.
 type export struct {
 	instance string
 	seq      int64
-	calls    map[string]int64 // counts by method
-	measured int              // measurements of each of these methods
+	calls    map[string]int64 // calls by method
+	measured int              // number of measurements of each method
 	process  bool
 }
 
-// traces makes the spans. Everything follows from the numbers, so that tests
-// can compute what must be stored.
+// traces returns the spans of the request. All values derive from the fields, so that tests can compute
+// the expected rows.
 func (x export) traces() ptrace.Traces {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -82,8 +82,8 @@ func (x export) traces() ptrace.Traces {
 	return td
 }
 
-// rowTotals are the sums that must come out as they went in, whatever happens in
-// between, by instance and method: calls, and the weighed measurements.
+// rowTotals are totals by instance and method that must not change from input to store: calls, and the
+// weighted measurements.
 type rowTotals map[string]float64
 
 func (b rowTotals) addRows(rows []methodspan.Row) {
@@ -118,8 +118,7 @@ func totalsOf(tds ...ptrace.Traces) rowTotals {
 	return b
 }
 
-// balanced compares totals: counts to the last call, sums to the rounding of one
-// nanosecond per stored row.
+// balanced compares totals. Its relative tolerance of 1e-6 allows for rounding of sums to 1 ns per stored row.
 func balanced(t *testing.T, want, got rowTotals) {
 	t.Helper()
 	for _, d := range differences(want, got) {
@@ -141,15 +140,14 @@ func differences(want, got rowTotals) (all []string) {
 	return all
 }
 
-// outside runs functions outside of the bubble that the test is in.
+// outside receives functions to run outside of the synctest bubble of the test.
 var (
 	outside     chan func()
 	outsideDone chan struct{}
 )
 
-// bubble runs a test with a clock of its own. Files are read outside of it: the
-// Parquet library pools decoders, and one that was made in a bubble can't be
-// used after it.
+// bubble runs a test in a synctest bubble. Files are read outside of it, because the Parquet library
+// pools decoders, and a decoder created in a bubble cannot be used after it.
 func bubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	outside, outsideDone = make(chan func()), make(chan struct{})
@@ -168,7 +166,7 @@ func bubble(t *testing.T, f func(*testing.T)) {
 	synctest.Test(t, f)
 }
 
-// storedRows are all rows of the warehouse.
+// storedRows returns all rows of the warehouse at path.
 func storedRows(t *testing.T, path string) (rows []methodspan.Row) {
 	t.Helper()
 	if outside == nil {
@@ -205,12 +203,12 @@ func storedTotals(t *testing.T, path string) rowTotals {
 	return b
 }
 
-// faulty is the real store behind a switch.
+// faulty wraps a store and injects errors.
 type faulty struct {
 	warehouse.Store
 	mu     sync.Mutex
-	before func(n int, items []methodspan.Item) error // before the n-th write, from 1; its error replaces the write
-	after  func(n int) error                          // after it; its error hides the result
+	before func(n int, items []methodspan.Item) error // called before write n, from 1; its error replaces the write
+	after  func(n int) error                          // called after write n; its error replaces the result
 	writes int
 }
 
@@ -243,10 +241,10 @@ var (
 	}
 )
 
-// patience is for what comes at once, on a machine that may be busy or away.
+// patience is the timeout for fast operations, long enough for a busy or suspended machine.
 const patience = 2 * time.Minute
 
-// rig is an exporter under test with all that it reports.
+// rig is an exporter under test with its telemetry, logs and input.
 type rig struct {
 	*warehouseExporter
 	t     *testing.T
@@ -286,7 +284,7 @@ func (r *rig) stop() {
 	require.NoError(r.t, r.Shutdown(context.Background()))
 }
 
-// send sends spans to the exporter and keeps them for the totals.
+// send sends a request to the exporter and keeps it for the totals.
 func (r *rig) send(x export) {
 	r.t.Helper()
 	td := x.traces()
@@ -294,8 +292,8 @@ func (r *rig) send(x export) {
 	require.NoError(r.t, r.ConsumeTraces(context.Background(), td))
 }
 
-// metric is the sum over all points of a metric whose attributes include those
-// given as name, value pairs.
+// metric returns the sum over all points of a metric whose attributes include attrs, which are pairs of
+// name and value.
 func (r *rig) metric(name string, attrs ...string) float64 {
 	r.t.Helper()
 	m, err := r.tel.GetMetric("otelcol_exporter_warehouse_" + name)

@@ -42,7 +42,7 @@ func TestExporter_Lifecycle(t *testing.T) {
 	assert.False(t, e.Capabilities().MutatesData)
 }
 
-// Rows show up one flush timeout after they came in, whether or not more follow.
+// Rows are visible one flush timeout after they arrive, even without further requests.
 func TestExporter_RowsVisibleAfterFlushTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, testConfig(t)).start()
@@ -83,7 +83,7 @@ func TestExporter_StoresItemsOnce(t *testing.T) {
 	x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 2}
 	r := newRig(t, cfg).start()
 	r.send(x)
-	require.NoError(t, r.ConsumeTraces(context.Background(), x.traces())) // while it is queued
+	require.NoError(t, r.ConsumeTraces(context.Background(), x.traces())) // while the first copy is queued
 	r.stop()
 	assert.EqualValues(t, 3, r.metric("duplicate_rows"))
 	again := newRig(t, cfg).start() // and after a restart

@@ -256,7 +256,7 @@ func (b *block) row(i int, r *methodspan.Row) {
 		r.CPUMaxNS = r.CPUNS
 	}
 	if p := r.Process; p != nil {
-		if _, ok := b.final.get(i); !ok { // all process rows say that, and no sum
+		if _, ok := b.final.get(i); !ok { // set in every process row, and NULL in sums of them
 			p.Summed, p.CallsTotal = true, 0
 		}
 	}

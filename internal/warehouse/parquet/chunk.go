@@ -27,11 +27,10 @@ type rowOrder struct {
 	all  bool // the group holds every row of the file
 }
 
-// chunk builds the pages of one column in one row group: at most one of
-// dictionary and one of data, since a group is small enough. It has the buffers
-// that all columns share.
+// chunk builds the pages of one column in one row group: at most one dictionary page and one data page,
+// because a row group is small enough. All columns share its buffers.
 type chunk struct {
-	// What a column fills in.
+	// Set by the column.
 	dictionary []byte // PLAIN, empty if there is none
 	entries    int    // in the dictionary
 	repeats    []byte // repetition levels, encoded; empty for flat columns

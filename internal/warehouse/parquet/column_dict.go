@@ -16,7 +16,7 @@ type dictColumn[K comparable] struct {
 	kind     valueKind[K]
 	required bool
 	rows     rowNumbers  // the value's number, null for none
-	per      *rowNumbers // if not nil, what rows has a number for, by row
+	per      *rowNumbers // if not nil, maps each row to its index in rows
 	numbers  map[K]int32
 	values   []K
 	nulls    int
@@ -39,7 +39,7 @@ const (
 
 // valueKind contains the operations that depend on the type of the values.
 type valueKind[K comparable] struct {
-	clean func(v K) K                  // if not nil: what is stored for it
+	clean func(v K) K                  // if not nil, returns the value to store
 	plain func(dst []byte, v K) []byte // PLAIN encoding
 	slot  func(v K) uint64             // slot of the value in the cache; affects speed only
 	// bounds are the smallest and the largest value as statistics hold them,
