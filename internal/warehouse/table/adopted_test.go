@@ -12,9 +12,9 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// A warehouse that is copied while it is written to, in the documented order, has files of
-// several commits that its manifest does not name. It serves for longer than the grace after
-// which manifests are deleted, with no more rows for that date.
+// A warehouse copied while in use, in the documented order, has files of several commits that its manifest does
+// not list. The copy recovers them and keeps them beyond the grace period of manifests, even if their date gets
+// no more rows.
 func TestWriter_CopiedWhileInUse(t *testing.T) {
 	root, backup := t.TempDir(), t.TempDir()
 	c := &clock{noon}
@@ -64,7 +64,7 @@ func TestWriter_CopiedWhileInUse(t *testing.T) {
 	}
 }
 
-// More files of one date are adopted than its manifest lists itself.
+// A start recovers more files of one date than the date's manifest lists itself, outside of its parts.
 func TestRecovery_FillsSeveralParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
@@ -92,9 +92,8 @@ func TestRecovery_FillsSeveralParts(t *testing.T) {
 	wantStored(t, "started again", root, append(all, it)...)
 }
 
-// A start that adopts files of several dates fails, or the machine stops, before and after
-// each thing it does to the disk. The start after it finds everything once, and it stays so
-// beyond the grace.
+// A start that recovers files of several dates fails, or the machine crashes, before and after each file system
+// step. The next start stores every row once, also beyond the grace period.
 func TestRecovery_StoppedAtEveryStep(t *testing.T) {
 	before := t.TempDir()
 	disk := &stuckDisk{works: true}
@@ -104,7 +103,7 @@ func TestRecovery_StoppedAtEveryStep(t *testing.T) {
 	disk.works = false
 	for i := range 4 {
 		it := item(fmt.Sprintf("%d-1", i), noon, 2)
-		if i%2 == 1 { // of two dates
+		if i%2 == 1 { // spans two dates
 			it.Rows = slices.Concat(it.Rows, item(it.ID, noon.AddDate(0, 0, -1), 2).Rows)
 			for j := range it.Rows {
 				it.Rows[j].RowSeq = int32(j)
@@ -114,7 +113,7 @@ func TestRecovery_StoppedAtEveryStep(t *testing.T) {
 		all = append(all, it)
 	}
 	more := item("more-1", noon, 1)
-	fail(t, w, all[2], more) // of which a file before has a part
+	fail(t, w, all[2], more) // repeats all[2], which an earlier file contains
 	all = append(all, more)
 	w.Close()
 
@@ -142,7 +141,7 @@ func TestRecovery_StoppedAtEveryStep(t *testing.T) {
 		w = openWriter(t, root, Options{Now: c.now})
 		wantStored(t, what, root, all...)
 		want := all[:len(all):len(all)]
-		for i, later := range []time.Duration{12 * time.Hour, 11 * time.Minute} { // another date, then beyond the grace
+		for i, later := range []time.Duration{12 * time.Hour, 11 * time.Minute} { // into the next date, then beyond the grace period
 			c.t = c.t.Add(later)
 			it := item(fmt.Sprintf("next-%d", i), c.t, 1)
 			write(t, w, it)

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/rowtest"
 )
 
-// cpuSeconds is the CPU time that the process has used.
+// cpuSeconds returns the CPU time used by the process.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -20,8 +20,8 @@ func cpuSeconds() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// BenchmarkWrite commits batches of rows: sorted, encoded, with every sync. What
-// rows/s leaves below rows/cpu-s is waiting for the disk.
+// BenchmarkWrite commits batches of rows: it sorts, encodes and syncs them. The difference between rows/s and
+// rows/cpu-s is time spent waiting for the disk.
 func BenchmarkWrite(b *testing.B) {
 	for _, size := range []int{8_192, 122_880} {
 		for _, ids := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// The bounds of event_date are the date: engines skip row groups by them.
+// The bounds of event_date equal the date. Query engines use them to skip row groups.
 func TestEventDate_ColumnBounds(t *testing.T) {
 	root := t.TempDir()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)

@@ -18,12 +18,11 @@ import (
 
 var errInjected = errors.New("injected")
 
-// flakyDisk is the real disk with a fault at one step. The step fails before or
-// after it took effect; a write that fails before writes half. If the machine
-// crashes with it, no later step does anything.
+// flakyDisk is the real disk with a fault at one step. The step fails before or after it takes effect; a write
+// that fails before stores half of its bytes. After a crash every later step fails without effect.
 type flakyDisk struct {
 	lazyDisk
-	at      int // which step, from 1; 0 for none
+	at      int // number of the failing step, from 1; 0 for none
 	after   bool
 	crash   bool
 	steps   int
@@ -31,7 +30,7 @@ type flakyDisk struct {
 	trace   []string
 }
 
-// step runs one step.
+// step counts and runs one step, or injects the fault.
 func (d *flakyDisk) step(name string, do func() error) error {
 	if d.crashed {
 		return errInjected
@@ -102,7 +101,7 @@ func (f *flakyFile) Close() error {
 	return errors.Join(err, f.diskFile.Close())
 }
 
-// scene is what the crash tests write: a is stored before, b spans two dates.
+// scene returns the items of the crash tests: a is stored before the fault, b spans two dates.
 func scene() (a, b, c methodspan.Item) {
 	return item("p1-1", noon, 3), item("p1-2", noon.Add(-12*time.Hour-2*time.Second), 4), item("p2-1", noon, 2)
 }
@@ -119,7 +118,7 @@ func prepare(t *testing.T) (root string) {
 	return root
 }
 
-// stepsOf counts the steps of the write that the tests interrupt.
+// stepsOf returns the number of steps of the write that the tests interrupt.
 func stepsOf(t *testing.T) int {
 	t.Helper()
 	root := prepare(t)
@@ -131,7 +130,7 @@ func stepsOf(t *testing.T) int {
 	return disk.steps
 }
 
-// wantStored checks that the rows of the items, and no others, are stored once.
+// wantStored checks that each row of items is stored once, and that no other row is.
 func wantStored(t *testing.T, what, root string, items ...methodspan.Item) {
 	t.Helper()
 	if got, want := storedPlaces(t, root), wantPlaces(items...); !slices.Equal(got, want) {
@@ -152,8 +151,8 @@ func wantTidy(t *testing.T, what, root string) {
 	}
 }
 
-// A crash at any step of a commit leaves all of the write or none of it, the
-// next start finishes it, and the items that come again count once.
+// A crash at any step of a commit stores the whole write or nothing of it. The next start recovers or
+// removes its files, and repeated items count once.
 func TestWriter_CrashAtEveryStep(t *testing.T) {
 	a, b, c := scene()
 	steps := stepsOf(t)
@@ -195,8 +194,8 @@ func TestWriter_CrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// An error at any step, with the process living on, is repaired by writing the
-// same items again; one before the last rename leaves no file behind.
+// After an error at any step, without a crash, the same items can be written again. An error before the last
+// rename leaves no file behind.
 func TestWriter_ErrorAtEveryStep(t *testing.T) {
 	a, b, c := scene()
 	for at := 1; at <= stepsOf(t); at += everyStep(3) {
@@ -228,8 +227,8 @@ func TestWriter_ErrorAtEveryStep(t *testing.T) {
 	}
 }
 
-// Writes, failures, crashes, restarts and repeats in any order: every item is
-// stored once, and everything that was acknowledged is stored.
+// After any sequence of writes, failures, crashes, restarts and repeats, all acknowledged items are stored, and
+// no item is stored twice.
 func TestWriter_RandomFaults(t *testing.T) {
 	faults := 0
 	for seed := range uint64(30 / everyStep(6)) {
@@ -245,7 +244,7 @@ func TestWriter_RandomFaults(t *testing.T) {
 				it := item(fmt.Sprintf("p%d-%d", rng.IntN(2), 100*round+len(all)), start, 1+rng.IntN(3))
 				all, open = append(all, it), append(open, it)
 			}
-			// A repeat may come with other items than before.
+			// A repeat can combine other items than the attempt before.
 			batch := slices.Clone(open)
 			rng.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
 			batch = batch[:rng.IntN(len(batch)+1)]
@@ -265,7 +264,7 @@ func TestWriter_RandomFaults(t *testing.T) {
 				var werr error
 				if w, werr = NewWriter(root, Options{disk: disk, Now: (&clock{noon}).now}); werr != nil {
 					faults++
-					*disk = flakyDisk{crashed: true} // start again
+					*disk = flakyDisk{crashed: true} // fails every step until the next restart
 					w = &Writer{}
 				}
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// doubtfulDisk takes a commit without saying so, and does not answer for it while it is
-// away.
+// doubtfulDisk completes the rename of a commit while away, but fails every later sync. So the outcome of the
+// commit stays unknown until the disk is back.
 type doubtfulDisk struct {
 	lazyDisk
 	away, commits bool
@@ -30,8 +30,8 @@ func (d *doubtfulDisk) syncDir(path string) error {
 	return d.lazyDisk.syncDir(path)
 }
 
-// While it is not known whether a write counts, that is said of its items alone; and any
-// other error of a later write is true of them too.
+// While the outcome of a write is unknown, ErrUnknown applies to its items only. Once the outcome is known, a
+// later write returns other errors as they are.
 func TestWriter_UnknownOutcomeOnlyOfFailedWrite(t *testing.T) {
 	root, disk := t.TempDir(), &doubtfulDisk{}
 	w := openWriter(t, root, Options{disk: disk})

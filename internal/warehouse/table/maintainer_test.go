@@ -35,7 +35,7 @@ func openMaintainer(t testing.TB, root string, o Options) *Maintainer {
 	return m
 }
 
-// mergeDate puts all files of a date into one.
+// mergeDate merges all files of a date into one.
 func mergeDate(m *Maintainer, date int) (parquet.File, error) {
 	dates, err := m.Dates()
 	if err != nil {
@@ -45,8 +45,7 @@ func mergeDate(m *Maintainer, date int) (parquet.File, error) {
 	return m.Merge(context.Background(), d.Date, d.Files, Output{Kind: KindMerge})
 }
 
-// A writer and a Maintainer take turns on one directory, and nothing is lost,
-// doubled or forgotten by either.
+// A writer and a Maintainer alternate on one directory. Neither loses or duplicates rows, or forgets item IDs.
 func TestMaintainer_NextToWriter(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -87,7 +86,7 @@ func TestMaintainer_NextToWriter(t *testing.T) {
 	wantStored(t, "after a start", root, all...)
 }
 
-// Of random rows in several files one file is made that has them all.
+// Merging several files of random rows produces one file with all of them.
 func TestMaintainer_MergeRandomRows(t *testing.T) {
 	for seed := range uint64(4) {
 		root := t.TempDir()
@@ -105,7 +104,7 @@ func TestMaintainer_MergeRandomRows(t *testing.T) {
 	}
 }
 
-// What was taken out is deleted when its grace is over, by the next maintenance.
+// The first maintenance after the grace period deletes removed files.
 func TestRemovedFiles_DeletedAfterGrace(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
@@ -141,7 +140,7 @@ func TestRemovedFiles_DeletedAfterGrace(t *testing.T) {
 	wantStored(t, "afterwards", root, append(items(1, 3), items(2, 3)...)...)
 }
 
-// A clock that was ahead when files were taken out does not keep them once it is right.
+// If the clock was ahead when files were removed, they are deleted one grace period after it was corrected.
 func TestRemovedFiles_ClockWasAhead(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
@@ -169,7 +168,7 @@ func TestRemovedFiles_ClockWasAhead(t *testing.T) {
 	wantStored(t, "afterwards", root, append(items(1, 3), items(2, 3)...)...)
 }
 
-// A clock that is behind for some hours takes no reader its grace.
+// A clock that is behind for some hours does not shorten the readers' grace period.
 func TestRemovedFiles_ClockWasBehind(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
@@ -198,8 +197,7 @@ func TestRemovedFiles_ClockWasBehind(t *testing.T) {
 	}
 }
 
-// A dropped date is gone for good: rows of it are refused, whether the writer
-// knows of it before it writes or not.
+// The writer refuses rows of a dropped date, whether it learns of the drop before or during the write.
 func TestWriter_RefusesRowsOfDroppedDates(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -247,7 +245,7 @@ func TestNewMaintainer_DirectoryLocked(t *testing.T) {
 	openMaintainer(t, root, Options{})
 }
 
-// A file that is damaged is named and nothing is made of it.
+// Maintenance reports a damaged file by name and writes nothing from it.
 func TestMaintainer_RefusesDamagedFiles(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -292,7 +290,7 @@ func TestMaintainer_RefusesDamagedFiles(t *testing.T) {
 	wantTidy(t, "mended", root)
 }
 
-// At its limits a writer stores nothing, says so, and goes on when there is room.
+// At its limits a writer stores nothing and returns an error. It continues once there is space.
 func TestWriter_RefusesAtLimits(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{MaxBytes: 1000})
@@ -317,9 +315,8 @@ func TestWriter_RefusesAtLimits(t *testing.T) {
 	}
 }
 
-// A crash at any step of a replacement, a drop or a deletion leaves the rows as
-// they were, or replaced, and sums that are of what counts; the next maintenance goes on
-// and tidies up.
+// A crash at any step of a merge, drop or deletion leaves all rows stored, before or after the replacement.
+// Rollups have only listed source files. The next maintenance completes the work and removes leftovers.
 func TestMaintainer_CrashAtEveryStep(t *testing.T) {
 	first, second, gone := item("p-1", noon, 3), item("p-2", noon, 4), item("old-1", noon.Add(-48*time.Hour), 2)
 	setUp := func() (string, *clock) {
@@ -397,7 +394,7 @@ func TestMaintainer_CrashAtEveryStep(t *testing.T) {
 			if err := work(root, now, lazyDisk{}); err != nil {
 				t.Fatalf("%s: again: %v", what, err)
 			}
-			_ = err // a step that only tidies up may fail unheard
+			_ = err // can be nil: errors of cleanup steps are ignored
 			wantStored(t, what, root, first, second)
 			wantTidy(t, what, root)
 			paths, err := filepath.Glob(filepath.Join(root, "date=*", "*"))
@@ -413,8 +410,8 @@ func TestMaintainer_CrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// A directory that has lost CURRENT is no new one: its merged files would be
-// deleted as if nothing had ever named them.
+// NewWriter refuses a directory with merged files but without CURRENT. If it treated the directory as new, it
+// would delete these files as orphans.
 func TestNewWriter_CurrentLost(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -425,7 +422,7 @@ func TestNewWriter_CurrentLost(t *testing.T) {
 	if err := os.Remove(current); err != nil {
 		t.Fatal(err)
 	}
-	w = openWriter(t, root, Options{}) // after one commit, raw files say all
+	w = openWriter(t, root, Options{}) // with raw files only, the start recovers all rows
 	wantStored(t, "after one commit", root, all...)
 	all = append(all, items(2, 3)...)
 	write(t, w, items(2, 3)...)
@@ -452,8 +449,8 @@ func TestNewWriter_CurrentLost(t *testing.T) {
 	wantStored(t, "restored", root, all...)
 }
 
-// A drop tells which dates went. One that had no files when it was looked at, and got
-// rows since, stays, and does not make a drop of others that counts look failed.
+// Drop returns the dates that it dropped. It keeps a date that got its first files after Dates was called. Such a
+// date does not make Drop report failure if the commit that drops the others took effect.
 func TestMaintainerDrop_SkipsDatesWithNewRows(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -464,7 +461,7 @@ func TestMaintainerDrop_SkipsDatesWithNewRows(t *testing.T) {
 	m := openMaintainer(t, root, Options{}.Inject(func(op, path string, after bool) error {
 		if op == "rename" && after && filepath.Base(path) == currentName && failures == 0 {
 			failures++
-			return errInjected // although it has taken effect
+			return errInjected // after it took effect
 		}
 		return nil
 	}))
@@ -472,7 +469,7 @@ func TestMaintainerDrop_SkipsDatesWithNewRows(t *testing.T) {
 	if err != nil || len(dates) != 3 {
 		t.Fatal(dates, err)
 	}
-	dates[0].Files = nil // as they were before its rows came
+	dates[0].Files = nil // as before its rows were written
 	gone, err := m.Drop(dates[:2])
 	if err != nil || len(gone) != 1 || gone[0].Date != dates[1].Date || failures != 1 {
 		t.Errorf("%v went, %v, with %d failures", gone, err, failures)
@@ -483,8 +480,8 @@ func TestMaintainerDrop_SkipsDatesWithNewRows(t *testing.T) {
 	}
 }
 
-// A drop tells what went with the dates, also what was written to them since they were
-// looked at, or merged.
+// Drop returns the files that the dates had when dropped, including those merged or written after Dates was
+// called.
 func TestMaintainerDrop_ReturnsDroppedDates(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -509,8 +506,8 @@ func TestMaintainerDrop_ReturnsDroppedDates(t *testing.T) {
 	}
 }
 
-// Maintenance by a command, which knows no options of the writer, keeps as many items as
-// the writer was asked to remember.
+// A maintenance command, which does not know the writer's options, keeps as many item IDs as the writer's
+// RememberMax.
 func TestMaintainer_KeepsItemWindowOfWriter(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}

@@ -20,14 +20,14 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/rowtest"
 )
 
-// sealKey is the key of the checksum in a footer.
+// sealKey is the key of the checksum in the footer's metadata.
 const sealKey = "corehour.checksum"
 
-// recoded flips the bit of a footer that makes the codec of a column LZ4.
+// recoded returns a copy of file with one bit flipped that changes the codec of a column to LZ4.
 func recoded(t testing.TB, file []byte) []byte {
 	t.Helper()
 	for at := len(file) - 1; at >= 0; at-- {
-		if file[at] != 2*byte(format.Zstd) { // as the footer spells it
+		if file[at] != 2*byte(format.Zstd) { // the footer stores the codec as a zigzag varint
 			continue
 		}
 		damaged := bytes.Clone(file)
@@ -41,8 +41,8 @@ func recoded(t testing.TB, file []byte) []byte {
 	return nil
 }
 
-// A raw file that nobody listed yet, of which one bit has changed, is taken away and
-// counted like any other that can't be read; the start goes on.
+// A start removes and counts an orphaned raw file with a flipped bit in its codec, like any other unreadable file,
+// and continues.
 func TestRecovery_DamagedCodec(t *testing.T) {
 	root, path, before, _ := orphanOf(t)
 	var file bytes.Buffer
@@ -71,7 +71,7 @@ func TestRecovery_DamagedCodec(t *testing.T) {
 
 const orphanName = "date=2026-11-21/raw-000000000002.parquet"
 
-// orphanOf is a warehouse with a file of a few rows that no manifest names yet.
+// orphanOf returns a warehouse with a small raw file that no manifest lists.
 func orphanOf(t *testing.T) (root, path string, before, orphan methodspan.Item) {
 	t.Helper()
 	root = t.TempDir()
@@ -85,15 +85,14 @@ func orphanOf(t *testing.T) (root, path string, before, orphan methodspan.Item) 
 	return root, filepath.Join(root, orphanName), before, orphan
 }
 
-// flipped is a file of which one bit has changed.
+// flipped returns a copy of file with one bit flipped.
 func flipped(file []byte, at, bit int) []byte {
 	file = bytes.Clone(file)
 	file[at] ^= 1 << bit
 	return file
 }
 
-// Whichever bit of a file that nobody listed yet has changed, it is not taken for what
-// was written, unless all that it says is as it was.
+// readOrphan rejects a file with any one bit flipped.
 func TestRecovery_AnyDamagedBit(t *testing.T) {
 	_, path, _, _ := orphanOf(t)
 	file, err := os.ReadFile(path)
@@ -122,8 +121,7 @@ func TestRecovery_AnyDamagedBit(t *testing.T) {
 	}
 }
 
-// A start deletes a damaged file and one without a checksum, and the rows come with the repeat of
-// their write.
+// A start deletes an orphaned file that is damaged or has no checksum. A repeat of the write stores its rows.
 func TestRecovery_DeletesDamagedFiles(t *testing.T) {
 	_, path, _, _ := orphanOf(t)
 	file, err := os.ReadFile(path)
@@ -154,8 +152,8 @@ func TestRecovery_DeletesDamagedFiles(t *testing.T) {
 	wantStored(t, "without a checksum", root, before, orphan)
 }
 
-// A damaged manifest of a date takes no other date; without CURRENT's checksum nobody knows
-// whether it is the manifest or that.
+// With the damaged manifest of one date, the other dates stay readable. If CURRENT is damaged, nothing is readable:
+// its checksum could be wrong as well as the manifest.
 func TestDateManifest_Damaged(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -195,7 +193,7 @@ func TestDateManifest_Damaged(t *testing.T) {
 	}
 }
 
-// flip changes a bit of a file.
+// flip flips a bit of the file at path.
 func flip(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

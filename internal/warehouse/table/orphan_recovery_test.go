@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// stuckDisk can neither commit nor clean up: every write leaves its files.
+// stuckDisk can neither commit nor remove files unless works is set, so every write leaves its files behind.
 type stuckDisk struct {
 	lazyDisk
 	works bool
@@ -31,7 +31,7 @@ func (d *stuckDisk) remove(path string) error {
 	return d.lazyDisk.remove(path)
 }
 
-// fail writes items and leaves their files behind.
+// fail writes items, expects an error, and leaves their files behind.
 func fail(t *testing.T, w *Writer, items ...methodspan.Item) {
 	t.Helper()
 	if _, err := w.Write(context.Background(), items); err == nil {
@@ -39,8 +39,8 @@ func fail(t *testing.T, w *Writer, items ...methodspan.Item) {
 	}
 }
 
-// Files of failed writes that overlap are adopted as the last attempt has it:
-// what was repeated counts once, what was folded counts in the sum alone.
+// A start recovers overlapping files of failed writes. Repeated items count once, from the last attempt. Items that
+// were folded into an overflow aggregate count only there.
 func TestRecovery_RepeatedWrites(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
@@ -55,7 +55,7 @@ func TestRecovery_RepeatedWrites(t *testing.T) {
 	fail(t, w, a)
 	fail(t, w, b, c)
 	fail(t, w, fold)
-	// A file that can't be read, and one whose companions are gone.
+	// An unreadable file, and a file whose write group lacks another file.
 	garbage := filepath.Join(root, "date=2026-11-21", "raw-000000000099.parquet")
 	if err := os.WriteFile(garbage, []byte("PAR1 garbage PAR1"), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,8 +101,7 @@ func TestRecovery_RepeatedWrites(t *testing.T) {
 	wantStored(t, "and again", root, before, a, b, fold, d)
 }
 
-// The file of a failed write that was repeated successfully never counts, and goes
-// with the next start.
+// The file of a failed write is never counted if a repeat succeeded. The next start deletes it.
 func TestRecovery_IgnoresRepeatedWrite(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{}
@@ -126,7 +125,7 @@ func TestRecovery_IgnoresRepeatedWrite(t *testing.T) {
 	}
 }
 
-// busyDisk does something, once, before the first file of rows is created.
+// busyDisk calls do once, before the first raw file is created.
 type busyDisk struct {
 	lazyDisk
 	do func()
@@ -140,8 +139,8 @@ func (d *busyDisk) create(path string) (diskFile, error) {
 	return d.lazyDisk.create(path)
 }
 
-// Maintenance may drop a date while a start adopts files of that date and of others:
-// it begins again, and adopts the others.
+// Maintenance can drop a date while a start recovers files of this date and others. The start then retries and
+// recovers the others.
 func TestRecovery_DateDroppedMeanwhile(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
@@ -151,7 +150,7 @@ func TestRecovery_DateDroppedMeanwhile(t *testing.T) {
 	disk.works = false
 	a, b := item("a-1", noon, 3), item("b-1", noon.Add(-24*time.Hour), 2)
 	fail(t, w, a, b)
-	fail(t, w, a) // so that of the files before only b is left to adopt
+	fail(t, w, a) // supersedes a of the first attempt, so that only b is left there to recover
 	w.Close()
 
 	dropped := false
@@ -179,8 +178,8 @@ func TestRecovery_DateDroppedMeanwhile(t *testing.T) {
 	}
 }
 
-// A file that only looks like one of the writer's, whatever its number, moves the numbers
-// of others nowhere, and no commit replaces what is there.
+// A file whose name looks like one of the writer's does not affect the numbers of other files, whatever its number.
+// No commit replaces an existing file.
 func TestRecovery_StrayNames(t *testing.T) {
 	for _, name := range []string{
 		"raw-9223372036854775807.parquet", "raw-9223372036854775806.parquet", "raw-1000000000000001.parquet", "raw-999999999999999.parquet",
@@ -195,7 +194,7 @@ func TestRecovery_StrayNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, id := range []string{"b-1", "c-1", "d-1"} {
-			if i != 1 { // once without looking at what is there
+			if i != 1 { // once without a restart, which would scan the directory
 				w.Close()
 				w = openWriter(t, root, Options{})
 			}
@@ -209,7 +208,7 @@ func TestRecovery_StrayNames(t *testing.T) {
 	}
 }
 
-// Where a file that cannot be deleted has the next name, the writer takes another.
+// If the next file name is taken by something that cannot be deleted, the writer uses the next free name.
 func TestWriter_FileNameTaken(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
