@@ -47,7 +47,7 @@ func town(t *testing.T, rng *rand.Rand) string {
 
 // By any dimension and however badly services are measured, the lines add up to the self costs of their services. The
 // self costs, unattributed cost and idle cost add up to the paid cost.
-func TestLinesAddUpToTheBill(t *testing.T) {
+func TestCost_LinesAddUpToBill(t *testing.T) {
 	owners := owners(t, `{"version": 1, "owners": [{"class": "shop/tax", "owner": "tax"}, {"class": "shop/cart", "owner": "cart"}]}`)
 	seen := map[string]int{}
 	for seed := range uint64(12) {
@@ -127,7 +127,7 @@ func service(t *testing.T, s *Service, seen map[string]int) {
 
 // Methods cannot contain more than their processes used, even if an unknown cost of the probes below them makes it
 // seem so.
-func TestInclusiveIsAtMostWhatProcessesUsed(t *testing.T) {
+func TestInclusive_AtMostProcessCPU(t *testing.T) {
 	const calls, each, used = 200, 10 * time.Millisecond, time.Second
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for n := range calls {

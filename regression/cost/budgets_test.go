@@ -62,7 +62,7 @@ func TestSpend(t *testing.T) {
 }
 
 // Without process rows, a service's budget covers the self costs of its methods.
-func TestSpendWithoutProcessRows(t *testing.T) {
+func TestSpend_NoProcessRows(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Counts("a.B", fixture.Start, 60e9, 3)
 	p.Call("a.B", "(entry)", fixture.Start, 60e9, 1e9, 1, 1)

@@ -42,7 +42,7 @@ func near(t *testing.T, what string, got *float64, want, tolerance float64) {
 }
 
 // If everything is measured, the figures are exact.
-func TestFullyMeasuredIsExact(t *testing.T) {
+func TestCost_FullyMeasuredExact(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 30, Requests: 20}
 	items, truth := shop.Run()
 	r, methods := compute(t, fixture.Write(t, items))
@@ -71,7 +71,7 @@ func TestFullyMeasuredIsExact(t *testing.T) {
 }
 
 // With sampling, self costs differ from the truth by about their standard errors, and the sums reconcile.
-func TestSampledIsUnbiasedAndReconciles(t *testing.T) {
+func TestCost_SampledUnbiased(t *testing.T) {
 	var z []float64
 	for seed := range uint64(8) {
 		shop := fixture.Shop{
@@ -107,7 +107,7 @@ func TestSampledIsUnbiasedAndReconciles(t *testing.T) {
 }
 
 // Unknown figures are marked as unknown and are never 0.
-func TestUnknownIsNotZero(t *testing.T) {
+func TestCost_UnknownNotZero(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Price = 0
 	for i := range 40 {
@@ -143,7 +143,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 }
 
 // No caller of Rate is known, so that the self cost of any method that calls it can be too high.
-func TestUnknownCallersMakeSelfCostsUncertain(t *testing.T) {
+func TestSelfCost_UnknownCallers(t *testing.T) {
 	shop := fixture.Shop{Seed: 3, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 40, Requests: 30}
 	items, truth := shop.Run()
 	for i := range items {
@@ -164,7 +164,7 @@ func TestUnknownCallersMakeSelfCostsUncertain(t *testing.T) {
 }
 
 // The cost of a method that calls itself is counted once.
-func TestRecursion(t *testing.T) {
+func TestInclusive_Recursion(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 40 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)
@@ -179,7 +179,7 @@ func TestRecursion(t *testing.T) {
 }
 
 // A more expensive new version does not make the cost of both versions less certain.
-func TestVersionsDifferWithoutDoubt(t *testing.T) {
+func TestCost_VersionsDiffer(t *testing.T) {
 	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 20}
 	second := first
 	second.Seed, second.Version, second.Start = 2, "2", fixture.Start.Add(30*time.Minute)

@@ -61,7 +61,7 @@ func hours(own [2]fixture.Truth, names ...string) (sum float64) {
 var everything = []string{fixture.Serve, fixture.Total, fixture.Rate, fixture.Log}
 
 // If everything is measured, the lines by every dimension are exact.
-func TestByEachDimension(t *testing.T) {
+func TestBy_EachDimension(t *testing.T) {
 	root, own := twoVersions(t)
 	o := owners(t, `{"version": 1, "owners": [{"class": "shop/tax", "owner": "tax"}, {"class": "shop/cart", "owner": "cart"}]}`)
 	for _, tc := range []struct {
@@ -115,7 +115,7 @@ func TestByEachDimension(t *testing.T) {
 }
 
 // The error of a sum accounts for methods whose costs rise and fall together: they are not independent.
-func TestErrorOfGroups(t *testing.T) {
+func TestBy_StandardErrors(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 40 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)
@@ -133,7 +133,7 @@ func TestErrorOfGroups(t *testing.T) {
 	near(t, "error of both", both[0].SelfCoreHoursSE, *single[0].SelfCoreHoursSE+*single[1].SelfCoreHoursSE, 1e-9)
 }
 
-func TestByCaller(t *testing.T) {
+func TestBy_Caller(t *testing.T) {
 	root, own := twoVersions(t)
 	r := computeWith(t, root, Options{By: []Dimension{ByCaller, ByMethod}})
 	found := map[string]*Line{}

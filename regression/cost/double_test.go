@@ -10,7 +10,7 @@ import (
 
 // The loop calls handle, and no call of the loop ended or was timed. The cost of handle is counted twice only up to the
 // self costs of methods that the loop does not call.
-func TestCountedTwice(t *testing.T) {
+func TestDoubleCount_Detected(t *testing.T) {
 	const minute, process = time.Minute, 20 * time.Second
 	for _, test := range []struct {
 		name  string
@@ -54,7 +54,7 @@ func TestCountedTwice(t *testing.T) {
 // Loops of connections have not ended, and call write. Each read runs on its own goroutine. All timed reads take the
 // same time, so none of them contained a loop and nothing is counted twice. The time of the reads is not the inclusive
 // cost of the service.
-func TestLoopsOfConnections(t *testing.T) {
+func TestDoubleCount_ConnectionLoops(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)
 	p.Counts("a.loop", fixture.Start, time.Minute, 16)
@@ -80,7 +80,7 @@ func TestLoopsOfConnections(t *testing.T) {
 
 // Each call of request makes a call of blocking, whose CPU is never timed, evenly through the minute. All time
 // buckets are alike, and the whole cost of work is counted twice.
-func TestCountedTwiceAllTheTime(t *testing.T) {
+func TestDoubleCount_EveryCall(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 20*time.Second, true)
 	const calls = 6000

@@ -35,7 +35,7 @@ func grouped(items []methodspan.Item) map[string]float64 {
 
 // Groups add up to the costs of methods, alone and with any other dimension. The costs of methods do not depend on
 // groups.
-func TestGroupsOfGoroutinesAddUp(t *testing.T) {
+func TestGroups_AddUp(t *testing.T) {
 	for seed := range uint64(2) {
 		shop := fixture.Shop{
 			Seed: seed, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 30, Requests: 15,
@@ -82,7 +82,7 @@ func TestGroupsOfGoroutinesAddUp(t *testing.T) {
 
 // If everything is measured, a group costs the time of its entry calls. Counts do not fall into the unknown group, and
 // rows of several calls do.
-func TestCostOfAGroup(t *testing.T) {
+func TestGroups_Cost(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 30}
 	items, truth := shop.Run()
 	serve := grouped(items)
@@ -112,7 +112,7 @@ func TestCostOfAGroup(t *testing.T) {
 }
 
 // Groups beyond the maximum are combined into one.
-func TestGroupsAreBounded(t *testing.T) {
+func TestGroups_Bounded(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 240 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)
@@ -130,7 +130,7 @@ func TestGroupsAreBounded(t *testing.T) {
 }
 
 // The interval of a group contains its true cost, although its calls were not counted by group.
-func TestIntervalsOfGroups(t *testing.T) {
+func TestGroups_Intervals(t *testing.T) {
 	const seeds = 20
 	covered, printed := 0, 0
 	for seed := range uint64(seeds) {
@@ -169,7 +169,7 @@ func TestIntervalsOfGroups(t *testing.T) {
 }
 
 // The calls of a method that was never timed are in the unknown group.
-func TestCountedCallsHaveNoGroup(t *testing.T) {
+func TestGroups_CountedCallsWithoutGroup(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 30 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)

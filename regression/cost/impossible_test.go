@@ -11,7 +11,7 @@ import (
 
 // Few calls of methods that call each other were timed, and for one method only the most expensive calls. Its cost is
 // at most that of its process nevertheless, and the cost of its caller is at least zero.
-func TestAMethodCostsNoMoreThanItsProcess(t *testing.T) {
+func TestReconcile_MethodAtMostProcess(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
 	call := func(method, caller string, cpu time.Duration) {
@@ -50,7 +50,7 @@ func shareOfCalls(p *fixture.Process, method, caller string, timed int, cpu time
 
 // The total comes from the timed calls of the entry method, whose most expensive calls were not timed. Costs that are
 // estimated from many calls, or from the only call of a method, do not change.
-func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
+func TestReconcile_KeepsCertainCosts(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, 10*time.Second, false)
 	shareOfCalls(p, "a.Expression", methodspan.CallerEntry, 10, time.Millisecond)
@@ -67,7 +67,7 @@ func TestWhatIsSureIsNotReconciledAway(t *testing.T) {
 // Run contains nearly all other calls, and only calls of Run that contain little were timed. The excess of its callees
 // is not known to be its own cost, and no cost is below zero. The callees keep their costs, up to the CPU time of their
 // process if that is known.
-func TestTheContainingCallWasNotTimed(t *testing.T) {
+func TestSelfCost_ContainingCallUntimed(t *testing.T) {
 	for _, process := range []time.Duration{0, 10 * time.Second, 4 * time.Second} {
 		p := fixture.NewProcess("1", "a", fixture.Start)
 		if process > 0 {

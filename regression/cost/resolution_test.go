@@ -15,7 +15,7 @@ import (
 
 // A method that costs less than the uncertainty of its probes has no figure, only an upper bound per call. A method
 // that costs more has a figure, without the cost of the probes.
-func TestBelowResolution(t *testing.T) {
+func TestProbes_BelowResolution(t *testing.T) {
 	const inside, tiny, small = 30, 8, 270 // ns
 	const most = tiny + 1.96*inside        // the uncertainty of the part inside is its own size
 	p := fixture.NewProcess("1", "a", fixture.Start)
@@ -67,7 +67,7 @@ func TestBelowResolution(t *testing.T) {
 
 // A figure that depends on chance is no upper bound: one cheap timed call shows nothing about the other calls, and a
 // sum far below zero is not small.
-func TestWhatIsNotKnownIsNotBelowResolution(t *testing.T) {
+func TestProbes_UnknownNotBelowResolution(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Minute, time.Second, false).Process.Stats = []methodspan.Stat{
 		{Name: "probe.cpu.cost_ns", Value: 1500}, {Name: "probe.inside_ns", Value: 30},

@@ -11,7 +11,7 @@ import (
 )
 
 // Rolled-up dates cost the same as their rows: without the probes, with the SDK's own cost, and with the errors of both.
-func TestRolledUpDatesAreWithoutProbes(t *testing.T) {
+func TestProbes_RolledUpDates(t *testing.T) {
 	var items []methodspan.Item
 	for i, version := range []string{"1", "2"} {
 		for _, instance := range []string{"a", "b"} {

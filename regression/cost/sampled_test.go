@@ -16,7 +16,7 @@ import (
 // For a method that calls itself, its outermost calls determine the cost. Few timed requests give no interval, however
 // many other calls were timed and however cheap the timed requests were: one request in 20 is some 50 times as
 // expensive.
-func TestFewRequestsDecideASum(t *testing.T) {
+func TestIntervals_FewRequests(t *testing.T) {
 	const services, root, nest, heavy = 40, 90 * time.Microsecond, 300 * time.Nanosecond, 5 * time.Millisecond
 	for _, test := range []struct {
 		name     string
@@ -99,7 +99,7 @@ func TestFewRequestsDecideASum(t *testing.T) {
 }
 
 // A method that calls itself has no interval if none of its outermost calls was timed.
-func TestNoOutermostCallWasTimed(t *testing.T) {
+func TestInclusive_NoOutermostCallTimed(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Counts("a.Fib", fixture.Start, time.Minute, 100_000)
 	for i := range 1000 {
@@ -120,7 +120,7 @@ func TestNoOutermostCallWasTimed(t *testing.T) {
 }
 
 // Runs of a few seconds have intervals, which contain the true cost as often as those of longer runs.
-func TestIntervalsOfSeconds(t *testing.T) {
+func TestIntervals_Seconds(t *testing.T) {
 	const methods, rate = 100, 0.05
 	for _, seconds := range []int{3, 20, 60} {
 		length := time.Duration(seconds) * time.Second

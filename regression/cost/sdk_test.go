@@ -11,7 +11,7 @@ import (
 
 // The SDK's own CPU time is a line of its own, at most the CPU time of its process. The line exists only if all process
 // rows report it.
-func TestProbesAndSending(t *testing.T) {
+func TestProbes_AndSending(t *testing.T) {
 	write := func(own ...float64) (*Table, *BillLine) {
 		p := fixture.NewProcess("1", "a", fixture.Start)
 		for i, ns := range own {
@@ -42,7 +42,7 @@ func TestProbesAndSending(t *testing.T) {
 }
 
 // Methods cost at most the CPU time of their processes minus the SDK's own.
-func TestReconciledWithoutTheSDKsOwn(t *testing.T) {
+func TestReconcile_WithoutSDKCPU(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Counts("shop/cart.Total", fixture.Start, time.Minute, 1)
 	p.Call("shop/cart.Total", methodspan.CallerEntry, fixture.Start, time.Second, 900*time.Millisecond, 1, 1)

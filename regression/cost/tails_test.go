@@ -37,7 +37,7 @@ func lognormal(s float64) func(*rand.Rand) float64 {
 
 // The interval, computed through the SQL, contains the true cost about as often as its level promises. The truth lies
 // above it no more often than above a symmetric interval.
-func TestIntervalsHoldTheTruth(t *testing.T) {
+func TestIntervals_CoverTruth(t *testing.T) {
 	const methods, minutes, measured = 150, 30, 10
 	for _, c := range []struct {
 		spread, least float64
@@ -87,7 +87,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 
 // An interval is printed if the sample is large enough for the skewness of the calls. Otherwise the cost is a lower
 // bound, in every form.
-func TestIntervalsTakeASampledTail(t *testing.T) {
+func TestIntervals_SampledTail(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	r := rand.New(rand.NewPCG(1, 2))
 	calls(r, p, 30, 10, map[string]func(*rand.Rand) float64{
@@ -119,7 +119,7 @@ func TestIntervalsTakeASampledTail(t *testing.T) {
 
 // All calls above a threshold are timed. If their CPU is timed, they are known, and the other calls determine the error.
 // If it is not, CPU costs have a tail that was not sampled.
-func TestTheTailThatWasTaken(t *testing.T) {
+func TestTails_Taken(t *testing.T) {
 	for _, cpu := range []bool{true, false} {
 		p := fixture.NewProcess("1", "a", fixture.Start)
 		r := rand.New(rand.NewPCG(3, 4))
@@ -150,7 +150,7 @@ func TestTheTailThatWasTaken(t *testing.T) {
 
 // The skewness of calls is also known from the days before: a short window that has no sampled expensive call yet has
 // no interval.
-func TestTheDaysBeforeSayHowSkewCallsAre(t *testing.T) {
+func TestTails_EarlierDaysGiveSkewness(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	before := fixture.NewProcess("1", "a", fixture.Start.AddDate(0, 0, -3))
 	at := fixture.Start.AddDate(0, 0, -3)
@@ -184,7 +184,7 @@ func TestTheDaysBeforeSayHowSkewCallsAre(t *testing.T) {
 
 // Costs without a variance have no interval, computed through the SQL: it would not contain the truth. The lower bound
 // is at most the truth.
-func TestTailsWithoutVariance(t *testing.T) {
+func TestTails_NoVariance(t *testing.T) {
 	const methods, minutes, measured = 60, 30, 10
 	m := map[string]func(*rand.Rand) float64{}
 	for i := range methods {

@@ -14,7 +14,7 @@ import (
 // Report spends nearly all of its time in Work, which Small calls often and cheaply. If few calls are timed, there may
 // be no call by Report among the timed calls of Work. The cost of Report is then uncertain, and its lower bound holds.
 // With many timed calls, or if all are timed, the cost is certain.
-func TestWhatACallerPaysMayNotHaveBeenTimed(t *testing.T) {
+func TestSelfCost_CalleesUntimed(t *testing.T) {
 	const services, own, work = 60, 100 * time.Microsecond, 4 * time.Millisecond
 	for _, test := range []struct {
 		name      string

@@ -10,7 +10,7 @@ import (
 
 // Timed calls that wait include the CPU time of giving up the processor. It is subtracted from each method per wait,
 // and from callers once. The same is true for rollup sums, and nothing is subtracted from wall time.
-func TestWaitsAreTakenOff(t *testing.T) {
+func TestWaits_Subtracted(t *testing.T) {
 	const wait = 15 * time.Microsecond
 	write := func(sum bool) string {
 		p := fixture.NewProcess("1", "a", fixture.Start)

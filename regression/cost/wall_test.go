@@ -65,7 +65,7 @@ func wallOf(t *testing.T, root string, by ...Dimension) *Table {
 
 // A service without CPU times has wall times, ordered by self wall time, which excludes callees. If callees ran at the
 // same time, the self time is clipped and marked.
-func TestWallTimeOfServicesWithoutCPU(t *testing.T) {
+func TestWallTime_ServicesWithoutCPU(t *testing.T) {
 	root, truth := stock(t, 1, 1)
 	r := wallOf(t, root)
 	var order []string
@@ -100,7 +100,7 @@ func TestWallTimeOfServicesWithoutCPU(t *testing.T) {
 }
 
 // With sampled traces, the intervals contain the truth about as often as their level promises.
-func TestWallTimeOfSampledTraces(t *testing.T) {
+func TestWallTime_SampledTraces(t *testing.T) {
 	var z []float64
 	held, all := 0, 0
 	for seed := range uint64(6) {
@@ -127,7 +127,7 @@ func TestWallTimeOfSampledTraces(t *testing.T) {
 }
 
 // Services with measured CPU keep their CPU figures and have no wall time instead.
-func TestWallTimeNextToCPU(t *testing.T) {
+func TestWallTime_NextToCPU(t *testing.T) {
 	root, _ := stock(t, 1, 1)
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 20}
 	items, _ := shop.Run()

@@ -76,7 +76,7 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
-func TestAnItemThatNeverArrivedIsLostInTransit(t *testing.T) {
+func TestLedger_MissingItem(t *testing.T) {
 	items := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
 	r := check(t, fixture.Write(t, append(items[:4:4], items[5:]...)), query.Window{}, end)
 	if r.Balanced || r.Losses.LostInTransit != 10 || r.Services[0].LostInTransit != 10 || len(r.Faults) != 1 {
@@ -84,7 +84,7 @@ func TestAnItemThatNeverArrivedIsLostInTransit(t *testing.T) {
 	}
 }
 
-func TestOneProcessesSurplusHidesNoLoss(t *testing.T) {
+func TestLedger_SurplusHidesNoLoss(t *testing.T) {
 	a := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
 	b := minutes(fixture.NewProcess("1", "b", fixture.Start), 10, true)
 	extra := b[3]
@@ -100,7 +100,7 @@ func TestOneProcessesSurplusHidesNoLoss(t *testing.T) {
 	}
 }
 
-func TestDuplicateRowsAreFound(t *testing.T) {
+func TestLedger_DuplicateRows(t *testing.T) {
 	items := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
 	root := fixture.Write(t, items)
 	// Long after the writer has forgotten which items it stored.
@@ -184,7 +184,7 @@ func TestDeadProcess(t *testing.T) {
 
 // An interval of hours, combined while no collector was available, does not delay the detection of a dead process by
 // as long.
-func TestDeathAfterAnOutage(t *testing.T) {
+func TestDeadProcess_AfterOutage(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, 3*time.Hour, time.Second, false)
 	p.Beat(fixture.Start.Add(3*time.Hour), time.Minute, time.Second, false)
@@ -195,7 +195,7 @@ func TestDeathAfterAnOutage(t *testing.T) {
 }
 
 // A process with one short interval so far is not dead after two such intervals.
-func TestYoungProcessIsNotDead(t *testing.T) {
+func TestDeadProcess_YoungProcess(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Beat(fixture.Start, time.Second, time.Second, false)
 	r := check(t, fixture.Write(t, []methodspan.Item{p.Item()}), query.Window{}, fixture.Start.Add(time.Minute))
@@ -205,7 +205,7 @@ func TestYoungProcessIsNotDead(t *testing.T) {
 }
 
 // The window selects processes and does not cut their accounts within a date.
-func TestWindowChoosesProcesses(t *testing.T) {
+func TestLedger_WindowSelectsProcesses(t *testing.T) {
 	early := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
 	long := minutes(fixture.NewProcess("1", "b", fixture.Start), 60, true)
 	r := check(t, fixture.Write(t, append(early, long...)), query.Window{From: end}, end.Add(time.Hour))
@@ -215,7 +215,7 @@ func TestWindowChoosesProcesses(t *testing.T) {
 }
 
 // For a process older than the oldest stored date, the account of the stored dates balances.
-func TestPartialAccount(t *testing.T) {
+func TestLedger_PartialAccount(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start.Add(-24*time.Hour))
 	p.Counts("a.B", p.Start, time.Minute, 1000)
 	p.Item() // dropped with its date
@@ -237,7 +237,7 @@ func TestPartialAccount(t *testing.T) {
 }
 
 // A process that runs for days balances over each range of days. A loss is found on its date and on no other.
-func TestAccountsOfSomeDates(t *testing.T) {
+func TestLedger_SomeDates(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start.Add(-30*time.Minute))
 	var items []methodspan.Item
 	days := 3
@@ -281,7 +281,7 @@ func TestAccountsOfSomeDates(t *testing.T) {
 }
 
 // Measurements alone do not show the number of emitted calls.
-func TestRowsWithoutAnAccountCouldNotTell(t *testing.T) {
+func TestLedger_RowsWithoutAccount(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Call("a.B", "(entry)", fixture.Start, time.Millisecond, time.Millisecond, 1, 1)
 	r := check(t, fixture.Write(t, []methodspan.Item{p.Item()}), query.Window{}, end)
@@ -290,7 +290,7 @@ func TestRowsWithoutAnAccountCouldNotTell(t *testing.T) {
 	}
 }
 
-func TestForeignRowsAreOutsideOfTheLedger(t *testing.T) {
+func TestLedger_ExcludesForeignRows(t *testing.T) {
 	row := methodspan.Row{
 		Resource: &methodspan.Resource{Service: "java"}, Kind: methodspan.KindCall,
 		StartNS: fixture.Start.UnixNano(), EndNS: fixture.Start.UnixNano() + 5,
@@ -350,7 +350,7 @@ go_gc_failed 4
 }
 
 // A counter with a paging alert is a loss that check reports too.
-func TestCollectorKnowsTheLossesOfAlerts(t *testing.T) {
+func TestCollector_LossesOfAlerts(t *testing.T) {
 	rules, err := os.ReadFile("../../deploy/prometheus/corehour.rules.yaml")
 	if err != nil {
 		t.Fatal(err)

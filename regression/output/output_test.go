@@ -87,7 +87,7 @@ func checkSafe(t *testing.T, d *Document, names []string) {
 	}
 }
 
-func TestHostileNames(t *testing.T) { checkSafe(t, document(hostile...), hostile) }
+func TestSafe_HostileNames(t *testing.T) { checkSafe(t, document(hostile...), hostile) }
 
 func FuzzNames(f *testing.F) {
 	for _, n := range hostile {
@@ -96,7 +96,7 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n string) { checkSafe(t, document(n), []string{n}) })
 }
 
-func TestTextIsAligned(t *testing.T) {
+func TestText_Aligned(t *testing.T) {
 	d := &Document{}
 	d.Add(&Table{Columns: []string{"name", "calls"}, Rows: [][]Cell{
 		{Name("Übersicht"), Whole(7)}, {Name("x"), Whole(12345)},
@@ -112,7 +112,7 @@ func TestTextIsAligned(t *testing.T) {
 }
 
 // One long name does not make every line of text long, and other formats contain it whole.
-func TestLongNamesAreCutInText(t *testing.T) {
+func TestText_CutsLongNames(t *testing.T) {
 	long := strings.Repeat("ü", 65_536)
 	d := document(long, "short")
 	d.Say(long)
@@ -149,7 +149,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-func TestMiddleKeepsTheEndOfAMethod(t *testing.T) {
+func TestMiddle_KeepsMethodEnd(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		most int
@@ -176,7 +176,7 @@ func TestMiddleKeepsTheEndOfAMethod(t *testing.T) {
 }
 
 // Figures are never shortened: columns are left out instead, and their names are listed.
-func TestTablesFit(t *testing.T) {
+func TestTable_FitsWidth(t *testing.T) {
 	table := &Table{Title: strings.Repeat("title ", 40), Columns: []string{"service", "method", "core hours", "found"}, Least: []string{"calls of it"}}
 	row := []Cell{Name("shop"), Name(strings.Repeat("package/", 20) + "Class.Method"), Figure("12.5"), Prose(strings.Repeat("measured again ", 12))}
 	for i := range 8 {
@@ -258,7 +258,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-func TestObjectsKeepNamesReadable(t *testing.T) {
+func TestJSON_ReadableNames(t *testing.T) {
 	o := Object{Names: []string{"<init>", "b"}, Values: []any{"a && <init>", Object{Names: []string{"<c>"}, Values: []any{[]string{"<clinit>", "\x1b"}}}}}
 	line, err := Line(o)
 	if want := `{"<init>":"a && <init>","b":{"<c>":["<clinit>","\u001b"]}}` + "\n"; err != nil || string(line) != want {

@@ -36,7 +36,7 @@ func shops(t *testing.T) string {
 }
 
 // Every query returns the same results from files and from BigQuery.
-func TestAnswersAreThoseOfFiles(t *testing.T) {
+func TestBigQuery_EqualsFiles(t *testing.T) {
 	root := shops(t)
 	s, address := remote.Serve(t, root)
 	var asked atomic.Int64
@@ -188,7 +188,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-func TestBytesBilledAreBounded(t *testing.T) {
+func TestBigQuery_BytesBounded(t *testing.T) {
 	_, address := remote.Serve(t, shops(t))
 	_, err := query.Open(t.Context(), address+"&max_bytes_billed=1000", query.Window{})
 	if !errors.Is(err, bigquery.ErrQueryTooLarge) || !strings.Contains(err.Error(), "reads 123 MB, after 0 B of 1 kB") {
@@ -207,7 +207,7 @@ func TestBytesBilledAreBounded(t *testing.T) {
 	}
 }
 
-func TestUserStatementsOnlyRead(t *testing.T) {
+func TestUserStatement_ReadOnly(t *testing.T) {
 	_, address := remote.Serve(t, shops(t))
 	w, err := query.Open(t.Context(), address, query.Window{})
 	if err != nil {
@@ -221,7 +221,7 @@ func TestUserStatementsOnlyRead(t *testing.T) {
 	}
 }
 
-func TestAddressesAreChecked(t *testing.T) {
+func TestOpen_InvalidAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"bigquery://":                                    "the project must be the id",
 		"bigquery://my-project":                          "the dataset must be letters",
@@ -241,7 +241,7 @@ func TestAddressesAreChecked(t *testing.T) {
 	}
 }
 
-func TestNoRowsIsNoData(t *testing.T) {
+func TestOpen_NoRows(t *testing.T) {
 	_, address := remote.Serve(t, shops(t))
 	_, err := query.Open(t.Context(), address, query.Window{From: fixture.Start.Add(1000 * time.Hour)})
 	if !errors.Is(err, query.ErrNoData) {

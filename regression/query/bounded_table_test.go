@@ -78,7 +78,7 @@ func spoiltRows() []methodspan.Row {
 
 // Impossible numbers of one service do not make a statement for BigQuery fail, where overflow is an error, nor do they
 // change the results of others. No step of a statement overflows.
-func TestNoNumberEndsAStatementForBigQuery(t *testing.T) {
+func TestBounds_NoOverflowInBigQuery(t *testing.T) {
 	skipLong(t)
 	var good []methodspan.Item
 	for version := range 2 {
@@ -218,7 +218,7 @@ func firstOfDifference(got, want []string) string {
 }
 
 // Values within the limits fit in a FLOAT64 at every step of the sums over 10^12 rows.
-func TestSumsWithinLimitsFit(t *testing.T) {
+func TestBounds_SumsFit(t *testing.T) {
 	const rows, lastDigit = 1e12, 0x1p-53
 	leastQ, mostQ := methodspan.LeastP*methodspan.LeastP, 1/methodspan.LeastP
 	n, x, leastN := methodspan.MostMeasured/leastQ, methodspan.MostTime/leastQ, 1/mostQ // for one row

@@ -61,7 +61,7 @@ func extremes() (rows []methodspan.Row) {
 
 // A view reads the values of a row as Row.Bound limits them. After compact it reads the same values without
 // checks of the values.
-func TestBoundsAreThoseOfRows(t *testing.T) {
+func TestBounds_EqualRowBounds(t *testing.T) {
 	rows := extremes()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
 	const columns = `end_ns, calls, measured, cpu_measured, errors, COALESCE(wall_ns, 0), COALESCE(cpu_ns, 0), COALESCE(wall_sq, 0), COALESCE(cpu_sq, 0), COALESCE(wall_max_ns, 0), COALESCE(cpu_max_ns, 0),
@@ -151,7 +151,7 @@ func boundsIn(t *testing.T, root string) (map[string]bool, []Impossible) {
 }
 
 // Rollup rows can have negative weights, and can have no weight in wall time alone.
-func TestWeightsOfSumsStay(t *testing.T) {
+func TestBounds_KeepRollupWeights(t *testing.T) {
 	rows := extremes()[:4]
 	for i, p := range [][2]float64{{-2, 0.5}, {1e300, 5e-301}, {0.5, 2e300}, {-1e300, -1e-300}} {
 		rows[i].Level, rows[i].P, rows[i].CPUP = methodspan.LevelHour, p[0], p[1]
@@ -163,7 +163,7 @@ func TestWeightsOfSumsStay(t *testing.T) {
 }
 
 // Text columns with one value in all rows are not read from files. Columns that differ between rows or files are.
-func TestTextsThatAreTheSameInAllRows(t *testing.T) {
+func TestOpen_ConstantTextColumns(t *testing.T) {
 	rows := func(service, version, signature string) []methodspan.Row {
 		r := methodspan.Row{
 			Resource: &methodspan.Resource{Service: service, Version: version, Revision: "it's", Environment: "a\x01"},

@@ -11,7 +11,7 @@ import (
 
 // Calls of one time bucket have two sampling rates, and chance decides which rate a slow call had. The share of calls
 // above the cap is therefore the share of records. For tail samples it is the share of the calls they represent.
-func TestCallsAboveTheCap(t *testing.T) {
+func TestCells_CallsAboveCap(t *testing.T) {
 	for _, tail := range []bool{false, true} {
 		var items []methodspan.Item
 		for i, version := range []string{"1", "2"} {

@@ -72,7 +72,7 @@ func randomItems(seed uint64, n int) (items []methodspan.Item) {
 
 // Statements return the same results for the raw rows of several collectors as for their rollups, although each
 // collector rolls up its own rows at its own time.
-func TestRollupTruthOfSeveralCollectors(t *testing.T) {
+func TestRollup_SeveralCollectors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -109,7 +109,7 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 }
 
 // Late rows get weights together with rollup rows. Rolling up the late rows changes no result.
-func TestLateRowsOfSeveralCollectors(t *testing.T) {
+func TestLateRows_SeveralCollectors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -137,7 +137,7 @@ func TestLateRowsOfSeveralCollectors(t *testing.T) {
 
 // The cost of calls does not depend on which collector counted and timed them: one that the process left before they
 // ended, one that only counted them, or one that did not time their CPU.
-func TestWhereCallsAreCountedAndTimed(t *testing.T) {
+func TestCells_CountedAndTimedElsewhere(t *testing.T) {
 	skipLong(t)
 	at := func(hours int) int64 { return fixture.Start.Add(time.Duration(hours) * time.Hour).UnixNano() }
 	row := func(hours int) methodspan.Row {
@@ -207,7 +207,7 @@ func TestWhereCallsAreCountedAndTimed(t *testing.T) {
 }
 
 // The relations have the same columns for any number of collectors.
-func TestColumnsOfSeveralCollectors(t *testing.T) {
+func TestOpen_ColumnsOfSeveralCollectors(t *testing.T) {
 	items, _ := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 3, Requests: 5}.Run()
 	roots := spread(t, 2, items)
 	columnsOf := func(address, relation string) []string {
@@ -232,7 +232,7 @@ func TestColumnsOfSeveralCollectors(t *testing.T) {
 
 // Methods are timed so rarely that most collectors only counted most of them. Their cost follows from the
 // measurements of the other collectors, before and after rollup.
-func TestCountedHereAndTimedThere(t *testing.T) {
+func TestCells_CountedHereTimedThere(t *testing.T) {
 	const collectors, methods, calls, p = 4, 400, 100, 0.01
 	rng := rand.New(rand.NewPCG(1, 2))
 	var roots []string
@@ -290,7 +290,7 @@ func TestCountedHereAndTimedThere(t *testing.T) {
 }
 
 // The window of a user's statement is cut after rows have their weights, with several collectors too.
-func TestUserWindowIsCutAfterWeighting(t *testing.T) {
+func TestUserStatement_WindowAfterWeighting(t *testing.T) {
 	shop := fixture.Shop{Seed: 3, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 90, Requests: 10, Rate: map[string]float64{fixture.Rate: 0.2}, CPURate: 0.5}
 	items, _ := shop.Run()
 	address := together(t, spread(t, 3, items))

@@ -29,7 +29,7 @@ func daysOf(t *testing.T, root string, metric Metric, window Window) []MethodDay
 }
 
 // Single calls are weighted, and those above the quantile are capped.
-func TestDaysOfRawRows(t *testing.T) {
+func TestDays_RawRows(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for day := range 2 {
 		at := fixture.Start.AddDate(0, 0, day)
@@ -64,7 +64,7 @@ func TestDaysOfRawRows(t *testing.T) {
 }
 
 // Rollup rows count as the calls they represent, capped in their histograms.
-func TestDaysOfRollups(t *testing.T) {
+func TestDays_Rollups(t *testing.T) {
 	d := fixture.Daily{Seed: 1, Methods: []string{"a.B"}, First: fixture.Start.Truncate(24 * time.Hour), Days: 5, Records: 500, WallOnly: true}
 	root := d.Write(t)
 	if days := daysOf(t, root, CPU, Window{}); len(days) != 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // Duplicate rows of one service do not affect another service.
-func TestDuplicatesAreOfTheServiceAskedFor(t *testing.T) {
+func TestDuplicates_ServiceFilter(t *testing.T) {
 	p := fixture.NewProcess("1.0", "a", fixture.Start)
 	p.Counts("a.B", fixture.Start, time.Minute, 3)
 	twice := p.Item()

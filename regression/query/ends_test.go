@@ -50,7 +50,7 @@ func oddEnds() []methodspan.Row {
 }
 
 // Every statement finds the end of every row, whether it is stored or not.
-func TestEveryRowHasItsEnd(t *testing.T) {
+func TestEnds_EveryRow(t *testing.T) {
 	rows := oddEnds()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
 	got := lines(t, root, "SELECT row_seq, end_ns FROM method_calls ORDER BY row_seq")
@@ -78,7 +78,7 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 }
 
 // A statement that does not use the end reads neither the end nor the columns from which it is computed.
-func TestEndsCostNothingWhereTheyAreNotAskedFor(t *testing.T) {
+func TestEnds_NotReadUnlessSelected(t *testing.T) {
 	rows := oddEnds()
 	rows[0].Resource = &methodspan.Resource{Service: "other", Version: "1"} // a column with one value in all rows is not read
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
@@ -110,7 +110,7 @@ func TestEndsCostNothingWhereTheyAreNotAskedFor(t *testing.T) {
 }
 
 // The query that the docs recommend to other programs reads the table.
-func TestOtherProgramsReadTheTable(t *testing.T) {
+func TestFiles_ReadableByOtherPrograms(t *testing.T) {
 	rows := oddEnds()
 	root := fixture.Write(t, fixture.Items("a-1", rows...))
 	db, err := sql.Open("duckdb", "")

@@ -36,7 +36,7 @@ func loadJob(t *testing.T, s *fake.Server, now time.Time, id string, ago ...time
 	}
 }
 
-func TestLoadJobsTellFreshness(t *testing.T) {
+func TestFreshness_LoadJobs(t *testing.T) {
 	s, address := remote.Serve(t, shops(t))
 	ask := func(window query.Window, filter query.Filter) query.Freshness {
 		t.Helper()

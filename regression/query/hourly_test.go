@@ -58,7 +58,7 @@ func lakesWithSums(t *testing.T) map[string]string {
 
 // Statements about whole hours return the same results from rollups as from rows, including the squares for
 // standard errors. Where windows cut hours, or time buckets are not whole hours, they read rows.
-func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
+func TestHourlyRollup_EqualsRows(t *testing.T) {
 	skipLong(t)
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
 	for name, root := range lakesWithSums(t) {
@@ -196,7 +196,7 @@ func nearlySame(t *testing.T, where string, said, want map[string][]float64) {
 
 // A window that begins or ends within an hour cuts the date of that hour. Only such dates are read row by row, and no
 // row is read in addition to its rollup.
-func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
+func TestHourlyRollup_PartialDatesReadRows(t *testing.T) {
 	root := lakesWithSums(t)["one collector"]
 	w, err := Open(t.Context(), root, Window{})
 	if err != nil {
@@ -253,7 +253,7 @@ func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
 
 // Rows that arrive after the rollup of their date are read in addition to it. Damaged rollups are reported by
 // Verify and not read.
-func TestLateRowsAndDamageBesideSums(t *testing.T) {
+func TestHourlyRollup_LateRowsAndDamage(t *testing.T) {
 	items := randomItems(5, 1000)
 	root := fixture.Write(t, items)
 	keepSums(t, root, fixture.Start.Add(10*24*time.Hour))
@@ -320,7 +320,7 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 
 // Readers of a bucket skip rollups that are missing or damaged, or that do not fit in the cache. They read those of the
 // other dates.
-func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
+func TestHourlyRollup_UnreadableInBucket(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -388,7 +388,7 @@ func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 
 // An instance without a name counts as one instance: in rows, in the rollups that replace rows, and in pre-aggregated
 // rollups.
-func TestInstancesAreCountedInSums(t *testing.T) {
+func TestHourlyRollup_CountsInstances(t *testing.T) {
 	for _, instances := range [][]string{{"a"}, {"", "a"}, {"", "a", "b", "c"}} {
 		var rows []methodspan.Row
 		for i := range 400 {

@@ -96,7 +96,7 @@ func total(t *testing.T, root string, thorough bool) (ns float64, pending int64)
 
 // Rows of several processes arrive in any order and stop at any point, counts any time after measurements. The total
 // is that of the counted calls, and measurements without counts are pending. Nothing depends on the order.
-func TestTotalsAtEveryArrival(t *testing.T) {
+func TestPending_TotalsAtEveryArrival(t *testing.T) {
 	skipLong(t)
 	start := fixture.Start.Add(20*time.Minute + 47*time.Second)
 	var queues [][][]methodspan.Row // rows of each process, in sending order
@@ -160,7 +160,7 @@ func TestTotalsAtEveryArrival(t *testing.T) {
 
 // Measurements of a killed process are pending for an hour and then count like others. Within the newest hour, the
 // clock of another service has no effect.
-func TestNothingIsPendingForEver(t *testing.T) {
+func TestPending_Ends(t *testing.T) {
 	measured, counted, _ := started(1, "a", fixture.Start, 1)
 	rows := append(append(append([]methodspan.Row{}, measured[0]...), counted[0]...), measured[1]...) // killed
 	for _, test := range []struct {

@@ -21,19 +21,19 @@ var comparedOnSums = map[string]string{
 	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
 	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "priced": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
-	"stats_of_sums": "TestRolledUpDatesAreWithoutProbes of package cost",
+	"stats_of_sums": "TestProbes_RolledUpDates of package cost",
 	// Statements about single processes, items and files, which rollup rows do not contain.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	"batches": "wantNothingOfSums", "measured_above_counted": "wantNothingOfSums", "once": "wantNothingOfSums",
 	"pending": "wantNothingOfSums", "began": "askMore", "assumed": "askMore", "merged": "askMore",
-	// Relations that users' statements read: see TestStoredWeightsAreThoseOfTheView.
+	// Relations that users' statements read: see TestStoredWeights_EqualView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of other statements, and statements for BigQuery alone.
 	"last_beats": "", "method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
 	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "create_uncounted": "", "uncounted_from": "", "is_pending": "", "of_sums": "", "tallied_sums": "", "view_of_method_cost": "", "extent": "",
 }
 
-func TestEveryStatementIsComparedOnSums(t *testing.T) {
+func TestRollup_EveryStatementCompared(t *testing.T) {
 	found := 0
 	for _, tmpl := range templates.Templates() {
 		if tmpl.Name() == "" || strings.HasSuffix(tmpl.Name(), ".sql") {
@@ -378,7 +378,7 @@ func wantAlike(t *testing.T, what string, got, want answers, skip func(string) b
 }
 
 // The other statements return the same results for rollup rows as for raw rows.
-func TestRollupTruthOfTheOtherStatements(t *testing.T) {
+func TestRollup_OtherStatements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -183,7 +183,7 @@ func busyDates(t *testing.T) string {
 
 // Statements return the same results from raw rows, from their minute rollups, and from hourly rollups of
 // these.
-func TestRollupTruth(t *testing.T) {
+func TestRollup_EqualsTruth(t *testing.T) {
 	root := busyDates(t)
 	raw := ask(t, root)
 	quantiles := quantilesOf(t, root)
@@ -279,7 +279,7 @@ func wantQuantiles(t *testing.T, root string, want map[string][3]float64) {
 
 // Rollup rows name groups of instances. If only some dates are rolled up, an instance is not counted again in its
 // group.
-func TestInstancesWherePartWasAddedUp(t *testing.T) {
+func TestRollup_InstancesOfPartialRollup(t *testing.T) {
 	midnight := fixture.Start.Truncate(24 * time.Hour)
 	var commits [][]methodspan.Item
 	for _, run := range []struct {
@@ -338,7 +338,7 @@ func TestInstancesWherePartWasAddedUp(t *testing.T) {
 
 // Rows that arrive late for a rolled-up date are added as raw rows with their own weights. They are rolled up with the
 // rest once no more rows arrive.
-func TestLateRowsOfARolledDate(t *testing.T) {
+func TestRollup_LateRows(t *testing.T) {
 	root := busyDates(t)
 	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	policy := maintain.Policy{MinuteAfter: 24 * time.Hour}
@@ -364,7 +364,7 @@ func TestLateRowsOfARolledDate(t *testing.T) {
 }
 
 // A query of some dates opens only their files, raw or rolled up.
-func TestFilesReadFollowTheWindow(t *testing.T) {
+func TestFiles_SelectedByWindow(t *testing.T) {
 	root := busyDates(t)
 	midnight := fixture.Start.Truncate(24 * time.Hour)
 	bytes := func(window Window) (total int64) {
@@ -395,7 +395,7 @@ func TestFilesReadFollowTheWindow(t *testing.T) {
 
 // Rows of every kind, probability and stratum, with cells of every size and known callers. Errors of the rollups show
 // up in the totals.
-func TestRollupOfRandomRows(t *testing.T) {
+func TestRollup_RandomRows(t *testing.T) {
 	skipLong(t)
 	for seed := range uint64(4) {
 		for _, n := range []int{50, 4000} {

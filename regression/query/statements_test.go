@@ -103,9 +103,9 @@ func documented(t *testing.T, statements map[string]string) map[string]string {
 
 const statementsDir = "testdata/bigquery"
 
-// TestStatementsForBigQueryAreChecked requires that the files contain the statements as rendered, and that the
+// TestStatements_CheckedForBigQuery requires that the files contain the statements as rendered, and that the
 // analyzer accepted exactly this text. `make check-bigquery-sql` checks them and writes checked.json.
-func TestStatementsForBigQueryAreChecked(t *testing.T) {
+func TestStatements_CheckedForBigQuery(t *testing.T) {
 	var checked map[string]string
 	data, err := os.ReadFile(filepath.Join(statementsDir, "checked.json"))
 	if err == nil {
@@ -156,7 +156,7 @@ func compareFile(t *testing.T, path, want string) {
 
 // A division by zero returns NaN in DuckDB and an error in BigQuery, and the analyzer does not detect it. A divisor is
 // therefore a constant, a length of time given as a parameter, or NULL instead of zero.
-func TestStatementsDivideByNothingThatMayBeZero(t *testing.T) {
+func TestStatements_NoDivisionByZero(t *testing.T) {
 	noCode := regexp.MustCompile(`--.*|'[^']*'`)
 	divisor := regexp.MustCompile(`/\s*([^/\n]*)`)
 	safe := regexp.MustCompile(`^(?:NULLIF\(|LN\([1-9]|@slot_ns\b|(?:0\.)?[1-9])`)
@@ -191,7 +191,7 @@ func analyzerType(c columns.Column) string {
 
 // Rules that the analyzer does not check: every read of the table has a filter on the partition, and joins have only
 // equality conditions, by which BigQuery joins.
-func TestStatementsKeepTheRulesOfTheEngine(t *testing.T) {
+func TestStatements_EngineRules(t *testing.T) {
 	scan := regexp.MustCompile("(?:FROM|JOIN) (?:method_calls|`PROJECT\\.DATASET\\.method_calls`)")
 	filter := regexp.MustCompile(`event_date (?:BETWEEN @from_date AND @to_date|>= DATE_SUB)`)
 	for name, text := range statements(t) {

@@ -53,7 +53,7 @@ func addedUpFrom(t *testing.T, timeBucket time.Duration) {
 
 // Statements return the same results whether weights are computed for rows or for sums of rows. The results equal
 // the sums of weighted rows, however time buckets and windows cut hours and minutes.
-func TestSumsAreThoseOfWeighedRows(t *testing.T) {
+func TestSums_EqualWeightedRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -231,7 +231,7 @@ func sameSums(t *testing.T, where string, said, want map[string][]float64) {
 
 // A user's statement reads the same values whether its weights are stored or computed by the view. Only stored weights
 // avoid reading the columns that the statement does not use.
-func TestStoredWeightsAreThoseOfTheView(t *testing.T) {
+func TestStoredWeights_EqualView(t *testing.T) {
 	for name, root := range lakesOfRandomRows(t, 22) {
 		w, err := Open(t.Context(), root, Window{})
 		if err != nil {

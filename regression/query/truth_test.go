@@ -64,9 +64,9 @@ func (w *world) call(at time.Time, mean, p, cpuP, tailAbove float64) {
 
 func (w *world) rows() []methodspan.Row { return w.p.Item().Rows }
 
-// TestAgainstSimulatedTruth checks the accuracy figures of the design, the reason for the weights. Each scene is
+// TestWeights_SimulatedTruth checks the accuracy figures of the design, the reason for the weights. Each scene is
 // simulated many times; bias is the mean of the relative errors.
-func TestAgainstSimulatedTruth(t *testing.T) {
+func TestWeights_SimulatedTruth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -13,7 +13,7 @@ import (
 
 // The engine can read the files of the warehouse, and a path that it can read it can also write. EXPLAIN ANALYZE runs
 // the statement that it explains.
-func TestExplainWritesNothing(t *testing.T) {
+func TestUserStatement_ExplainWritesNothing(t *testing.T) {
 	w := openOdd(t)
 	var files []string
 	for _, f := range w.Files {
@@ -72,7 +72,7 @@ func readAll(t *testing.T, files []string) (contents []string) {
 }
 
 // The driver holds a whole result in memory before it returns the first row.
-func TestUserAsksForTheRowsItKeeps(t *testing.T) {
+func TestUserStatement_ReadsSelectedRows(t *testing.T) {
 	w := openOdd(t)
 	for text, want := range map[string]string{
 		"SELECT CASE WHEN i < 1_000_000 THEN i ELSE error('this row was asked for') END AS n FROM range(2_000_000) r(i)":      "[n] [[0] [1] [2]] true",

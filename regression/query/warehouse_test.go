@@ -28,7 +28,7 @@ func threeDays(t *testing.T) string {
 	return fixture.Write(t, commits...)
 }
 
-func TestOpenReadsWholeDates(t *testing.T) {
+func TestOpen_WholeDates(t *testing.T) {
 	root := threeDays(t)
 	for _, tc := range []struct {
 		name     string
@@ -58,7 +58,7 @@ func TestOpenReadsWholeDates(t *testing.T) {
 }
 
 // The engine keeps no contents of files in its cache.
-func TestEngineKeepsNoCopyOfFiles(t *testing.T) {
+func TestEngine_NoCopyOfFiles(t *testing.T) {
 	w, err := Open(context.Background(), threeDays(t), Window{})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestEngineKeepsNoCopyOfFiles(t *testing.T) {
 }
 
 // A window cuts rows and does not change their weights, which are computed from whole dates.
-func TestWindowDoesNotChangeWeights(t *testing.T) {
+func TestWeights_IndependentOfWindow(t *testing.T) {
 	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 90, Requests: 3,
 		Rate: map[string]float64{fixture.Rate: 0.2}}
 	items, _ := shop.Run()
@@ -107,7 +107,7 @@ func TestWindowDoesNotChangeWeights(t *testing.T) {
 }
 
 // An open warehouse does not change while the collector writes on.
-func TestOpenIsOneCommit(t *testing.T) {
+func TestOpen_OneCommit(t *testing.T) {
 	root := threeDays(t)
 	w, err := Open(context.Background(), root, Window{})
 	if err != nil {
@@ -131,7 +131,7 @@ func TestOpenIsOneCommit(t *testing.T) {
 }
 
 // A file that is missing or replaced is an error, not a warehouse of fewer rows.
-func TestFilesAreThoseOfTheCommit(t *testing.T) {
+func TestOpen_FilesOfCommit(t *testing.T) {
 	for name, spoil := range map[string]func(path, other string) error{
 		"it has ":      func(path, other string) error { return os.Rename(other, path) },
 		"no such file": func(path, _ string) error { return os.Remove(path) },
@@ -172,7 +172,7 @@ func count(t *testing.T, w *Warehouse) int64 {
 }
 
 // Paths with quotes and wildcards are plain file names.
-func TestOddPaths(t *testing.T) {
+func TestOpen_OddPaths(t *testing.T) {
 	dir := t.TempDir()
 	odd := filepath.Join(dir, "a'b [c] * ? {d}")
 	for _, path := range []string{odd, filepath.Join(dir, "a'b [c] x ? {d}"), filepath.Join(dir, "a'b c x y {d}")} { // as a pattern, the first path matches the others
@@ -194,7 +194,7 @@ func TestOddPaths(t *testing.T) {
 }
 
 // Data that does not fit in memory is spilled to a directory that Close removes.
-func TestCloseRemovesWhatWasSpilled(t *testing.T) {
+func TestClose_RemovesSpillFiles(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	snapshot, err := table.Open(threeDays(t))
@@ -225,7 +225,7 @@ func TestCloseRemovesWhatWasSpilled(t *testing.T) {
 	}
 }
 
-func TestForeignSchemes(t *testing.T) {
+func TestOpen_UnknownSchemes(t *testing.T) {
 	for _, root := range []string{"ftp://bucket/x", "azblob://b", "bigquery://project"} {
 		_, err := Open(context.Background(), root, Window{})
 		if err == nil || !strings.Contains(err.Error(), "--warehouse") || !strings.Contains(err.Error(), root) {

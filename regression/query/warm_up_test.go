@@ -12,7 +12,7 @@ import (
 
 // Rows that began before the end of their process's warm-up are left out, in buckets of rows and of rollup sums. If
 // the start of a process is unknown, its first row in the window counts as its start.
-func TestWarmUpIsLeftOut(t *testing.T) {
+func TestWarmUp_Excluded(t *testing.T) {
 	const warmUp = 3 * time.Minute
 	late := fixture.Start.Add(10 * time.Minute)
 	var items []methodspan.Item
