@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-func TestExplainNamesAllThatWeightsRestOn(t *testing.T) {
+func TestExplain_NamesWeightBases(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i, basis := range []string{methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisServed, methodspan.BasisAssumed} {
@@ -46,7 +46,7 @@ func foreignCalls(t *testing.T, baseBasis, headBasis string, cpu time.Duration) 
 
 // Calls with the weight basis "assumed" are lower bounds. The commands print a note with the remedy, and
 // cost computes dollars only with --include-assumed.
-func TestAssumedCallsSaySo(t *testing.T) {
+func TestCost_MarksAssumedCalls(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	root := foreignCalls(t, methodspan.BasisAssumed, methodspan.BasisAssumed, time.Millisecond)
@@ -87,7 +87,7 @@ func TestAssumedCallsSaySo(t *testing.T) {
 }
 
 // regress skips a pair of versions if the weight basis of only one of them is "assumed".
-func TestAssumedAndKnownDoNotCompare(t *testing.T) {
+func TestRegress_AssumedAgainstKnown(t *testing.T) {
 	clock(t, evening)
 	for _, c := range []struct {
 		base, head string
@@ -109,7 +109,7 @@ func TestAssumedAndKnownDoNotCompare(t *testing.T) {
 }
 
 // Spans without CPU time get a table of wall time, without columns that have no values.
-func TestCostOfStockSpans(t *testing.T) {
+func TestCost_StockSpans(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
@@ -152,7 +152,7 @@ func TestCostOfStockSpans(t *testing.T) {
 
 // All commands print a note if spans of several processes may be merged, because the instance is empty
 // or only a network address.
-func TestMergedProcessesSaySo(t *testing.T) {
+func TestMergedProcesses_Marked(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	window := []string{"--from", "2026-03-10", "--to", "2026-03-11"}
@@ -178,7 +178,7 @@ func TestMergedProcessesSaySo(t *testing.T) {
 }
 
 // With --no-frameworks, spans of frameworks are excluded and their time counts as own time of their callers.
-func TestNoFrameworks(t *testing.T) {
+func TestFlagNoFrameworks_ExcludesRows(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	const server, driver = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "io.opentelemetry.jdbc"
@@ -235,7 +235,7 @@ func TestNoFrameworks(t *testing.T) {
 const remedy = "so there are at least as many: " + methodspan.AssumedRemedy
 
 // explain prints how many calls are lower bounds, and why they have no dollars.
-func TestExplainSaysAssumed(t *testing.T) {
+func TestExplain_MarksAssumed(t *testing.T) {
 	clock(t, evening)
 	for basis, assumed := range map[string]bool{methodspan.BasisAssumed: true, methodspan.BasisThreshold: false} {
 		r := corehour("explain", "--wide", "--warehouse", foreignCalls(t, basis, basis, time.Millisecond), "web.Serve")
@@ -248,7 +248,7 @@ func TestExplainSaysAssumed(t *testing.T) {
 }
 
 // An alert contains the assumed share and the remedy, in JSON and in chat.
-func TestAlertsSayAssumed(t *testing.T) {
+func TestAlerts_MarkAssumed(t *testing.T) {
 	clock(t, evening)
 	chat := newInbox(t)
 	t.Setenv("COREHOUR_TEST_CHAT", chat.URL)
@@ -292,7 +292,7 @@ func TestAlertsSayAssumed(t *testing.T) {
 }
 
 // A drift alert contains the assumed share and the remedy.
-func TestDriftSaysAssumed(t *testing.T) {
+func TestDrift_MarksAssumed(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, april)
 	d := months()
@@ -318,7 +318,7 @@ func TestDriftSaysAssumed(t *testing.T) {
 }
 
 // A budget with assumed calls cannot be reported as met, because these calls have no dollars.
-func TestBudgetsSayAssumed(t *testing.T) {
+func TestBudgets_MarkAssumed(t *testing.T) {
 	clock(t, evening)
 	budgets := write(t, "budgets.json", `{"version":1,"budgets":[{"name":"web","class":"web","usd_per_day":1000},{"name":"shop","service":"shop","usd_per_day":1000}]}`)
 	for basis, code := range map[string]int{methodspan.BasisAssumed: exitCannotTell, methodspan.BasisThreshold: exitNothing} {

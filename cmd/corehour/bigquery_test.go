@@ -21,7 +21,7 @@ import (
 )
 
 // Commands print the same output for rows in BigQuery as for the same rows in files.
-func TestCommandsAskBigQuery(t *testing.T) {
+func TestBigQuery_EveryCommand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -60,7 +60,7 @@ func TestCommandsAskBigQuery(t *testing.T) {
 	}
 }
 
-func TestBytesBilledAreBounded(t *testing.T) {
+func TestMaxBytes_OneWarehouse(t *testing.T) {
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	r := corehour("cost", "--warehouse", address, "--max-bytes-billed", "200MB")
@@ -83,7 +83,7 @@ func TestBytesBilledAreBounded(t *testing.T) {
 }
 
 // --max-bytes-billed bounds all queries of an explain together: its own, those of regress and those of drift.
-func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
+func TestMaxBytes_SeveralWarehouses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -100,7 +100,7 @@ func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
 }
 
 // With --every, --max-bytes-billed bounds each evaluation on its own, not their sum.
-func TestBytesOfEachLookAreBounded(t *testing.T) {
+func TestMaxBytes_EachEvaluation(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
@@ -123,7 +123,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-func TestParseBytes(t *testing.T) {
+func TestParseBytes_Units(t *testing.T) {
 	for text, want := range map[string]int64{"1": 1, "5B": 5, "1kB": 1000, "1.5 GB": 1.5e9, "2TB": 2e12} {
 		if n, err := parseBytes("--x", text); err != nil || n != want {
 			t.Errorf("%s: %d %v", text, n, err)
@@ -138,7 +138,7 @@ func TestParseBytes(t *testing.T) {
 
 // A table can grow while a command runs: here the first row of a service arrives between the query of the
 // bills and the query of the costs.
-func TestServiceAppearsBetweenQueries(t *testing.T) {
+func TestBigQuery_ServiceAppearsBetweenQueries(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	s, address := remote.Serve(t, shops(t, 2))
@@ -197,7 +197,7 @@ func shops(t *testing.T, services int) string {
 }
 
 // BigQuery bills at least 10 MB per query, so the documentation lists the number of queries per command.
-func TestQueriesAreAsManyAsDocumented(t *testing.T) {
+func TestBigQuery_NumberOfQueriesDocumented(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	file := func(text string) string {

@@ -40,8 +40,8 @@ for (const width of [360, 1280]) {
 }
 </script></body>`
 
-// TestReportInBrowser needs Chromium at the path in COREHOUR_CHROMIUM.
-func TestReportInBrowser(t *testing.T) {
+// TestReport_InBrowser needs Chromium at the path in COREHOUR_CHROMIUM.
+func TestReport_InBrowser(t *testing.T) {
 	chromium := os.Getenv("COREHOUR_CHROMIUM")
 	if chromium == "" {
 		t.Skip("COREHOUR_CHROMIUM is not set; make browser sets it")

@@ -48,7 +48,7 @@ func uploader(t *testing.T, address, prefix, root string) *bucket.Mirror {
 	return m
 }
 
-func TestWarehouseInABucket(t *testing.T) {
+func TestBucket_EveryCommand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -96,7 +96,7 @@ func TestWarehouseInABucket(t *testing.T) {
 
 // Every command fetches only the files of the dates in its window. Commands that compute costs also fetch
 // the 7 days before, from which they learn how skewed calls are.
-func TestFetchedAreTheDatesAskedFor(t *testing.T) {
+func TestBucket_FetchesSelectedDates(t *testing.T) {
 	unracedWhenShort(t)
 	var items []methodspan.Item
 	root := t.TempDir()
@@ -166,7 +166,7 @@ func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 
 // Expensive calls of earlier days that have no sample in the window make its costs lower bounds, in a bucket
 // as in a directory.
-func TestCostsOfABucketKnowTheDaysBefore(t *testing.T) {
+func TestBucket_CostUsesEarlierDays(t *testing.T) {
 	const days = 3
 	clock(t, fixture.Start.AddDate(0, 0, days-1).Add(2*time.Hour))
 	var items []methodspan.Item
@@ -261,7 +261,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-func TestSpoolIsNoWarehouse(t *testing.T) {
+func TestOpen_RejectsSpool(t *testing.T) {
 	address := inBucket(t, nil)
 	root := manyFiles(t)
 	b, err := bucket.Open(t.Context(), address)
@@ -282,7 +282,7 @@ func TestSpoolIsNoWarehouse(t *testing.T) {
 	}
 }
 
-func TestCompactInABucket(t *testing.T) {
+func TestCompact_Bucket(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"gone": manyFiles(t)})
 	running := uploader(t, address, "running", manyFiles(t))
@@ -333,7 +333,7 @@ func (h *hook) Write(line []byte) (int, error) {
 }
 
 // compact reports an action as done only if its upload succeeded. A failed prefix does not hide the others.
-func TestCompactWithoutUpload(t *testing.T) {
+func TestCompact_NoUpload(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"away": manyFiles(t), "here": manyFiles(t)})
 	away := filepath.Join(strings.TrimPrefix(address, "file://"), "away")
@@ -362,7 +362,7 @@ func TestCompactWithoutUpload(t *testing.T) {
 }
 
 // compact reports the prefixes that it merged even if another prefix is locked.
-func TestCompactWhereOneIsLocked(t *testing.T) {
+func TestCompact_LockedPrefix(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"a": manyFiles(t), "b": manyFiles(t)})
 	var stdout bytes.Buffer
@@ -389,7 +389,7 @@ func TestCompactWhereOneIsLocked(t *testing.T) {
 
 // --delete-service does not delete rows under the prefix of a running collector, and reports this in every
 // output format.
-func TestServiceInABucket(t *testing.T) {
+func TestCompact_ServiceInBucket(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"gone": manyFiles(t)})
@@ -433,7 +433,7 @@ func TestServiceInABucket(t *testing.T) {
 }
 
 // --max-bytes applies to each prefix of a bucket.
-func TestMostBytesOfEachPrefix(t *testing.T) {
+func TestCompact_MaxBytesPerPrefix(t *testing.T) {
 	clock(t, fixture.Start.Add(300*time.Hour))
 	address := inBucket(t, map[string]string{"one": manyFiles(t), "two": manyFiles(t)})
 	files, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/one/date=*/*.parquet")

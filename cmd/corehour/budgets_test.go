@@ -33,7 +33,7 @@ func idleShop(t *testing.T, cpu time.Duration, change func(*methodspan.Row)) str
 }
 
 // The cost of idle cores is the same for raw rows, the minute rollup and the hourly rollup.
-func TestBudgetOfRolledUpRows(t *testing.T) {
+func TestBudgets_RolledUpRows(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	budgets := write(t, "budgets.json", `{"version":1,"budgets":[{"name":"shop","service":"shop","usd_per_day":4}]}`)
@@ -80,7 +80,7 @@ func TestBudgetOfRolledUpRows(t *testing.T) {
 
 // While the number of cores is unknown, a budget is neither reported as met nor is its alert resolved. The
 // process CPU alone can exceed it.
-func TestBudgetWithoutCores(t *testing.T) {
+func TestBudgets_UnknownCores(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	chat := newInbox(t)

@@ -49,7 +49,7 @@ func replaceCommitted(t *testing.T, root, path string, data []byte) {
 
 // check prints its reconciliation even if costs cannot be computed, here because the column chunk of the
 // CPU times is unreadable.
-func TestCheckStandsWithoutCosts(t *testing.T) {
+func TestCheck_WithoutCosts(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	files, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))

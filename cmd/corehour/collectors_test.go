@@ -49,7 +49,7 @@ func moved(items []methodspan.Item) (home, other []methodspan.Item) {
 	return append(items[:20:20], items[40:]...), items[20:40]
 }
 
-func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
+func TestCheck_ProcessMovedBetweenCollectors(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	for _, endpoints := range []float64{0, 2} {
@@ -97,7 +97,7 @@ func TestCheckOfAProcessThatMovedBetweenCollectors(t *testing.T) {
 }
 
 // A real loss is reported with one warehouse and with two.
-func TestCheckTellsLossesFromMoves(t *testing.T) {
+func TestCheck_SeparatesLossesFromMoves(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	home, other := moved(requests("a", 2))
@@ -134,7 +134,7 @@ func TestCheckTellsLossesFromMoves(t *testing.T) {
 	}
 }
 
-func TestCheckCountsOnceWhatTwoCollectorsStored(t *testing.T) {
+func TestCheck_StoredByTwoCollectors(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	items := requests("a", 2)
@@ -171,7 +171,7 @@ func TestCheckCountsOnceWhatTwoCollectorsStored(t *testing.T) {
 	}
 }
 
-func TestCheckOfSeveralWarehousesInBuckets(t *testing.T) {
+func TestCheck_SeveralBuckets(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	home, other := moved(requests("a", 2))
@@ -189,7 +189,7 @@ func TestCheckOfSeveralWarehousesInBuckets(t *testing.T) {
 	}
 }
 
-func TestCheckOfDatesWithoutBatches(t *testing.T) {
+func TestCheck_DatesWithoutBatches(t *testing.T) {
 	home, other := moved(requests("a", 2))
 	a, b := fixture.Write(t, home), fixture.Write(t, other)
 	clock(t, fixture.Start.Add(80*time.Hour))
@@ -215,7 +215,7 @@ func TestCheckOfDatesWithoutBatches(t *testing.T) {
 	}
 }
 
-func TestCheckNamesTheWarehouseThatIsWrong(t *testing.T) {
+func TestCheck_NamesInvalidWarehouse(t *testing.T) {
 	clock(t, evening)
 	home, other := moved(requests("a", 2))
 	a, b := fixture.Write(t, home), fixture.Write(t, other)

@@ -83,7 +83,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-func TestCompactServices(t *testing.T) {
+func TestCompact_Services(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := manyFiles(t)
 	before := totalCalls(t, root, "shop")
@@ -109,7 +109,7 @@ func TestCompactServices(t *testing.T) {
 
 // compact deletes or relabels nothing if the service is unknown. It fails with a suggestion, also when the
 // user confirms with --yes.
-func TestCompactUnknownService(t *testing.T) {
+func TestCompact_UnknownService(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := manyFiles(t)
 	address := inBucket(t, map[string]string{"gone": root})
@@ -123,7 +123,7 @@ func TestCompactUnknownService(t *testing.T) {
 	}
 }
 
-func TestCompactFails(t *testing.T) {
+func TestCompact_Fails(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := manyFiles(t)
 	for _, tc := range []struct {
@@ -179,7 +179,7 @@ func TestCompactFails(t *testing.T) {
 }
 
 // The command has a display name for every maintenance action.
-func TestEveryActionHasAName(t *testing.T) {
+func TestCompact_ActionNames(t *testing.T) {
 	for _, action := range maintain.Actions {
 		if actionNames[action] == "" {
 			t.Errorf("%s has none", action)

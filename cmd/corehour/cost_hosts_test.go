@@ -79,7 +79,7 @@ func paidBy(t *testing.T, root string, more ...string) (map[string]float64, map[
 	return paid, hosts
 }
 
-func TestBillOfAHost(t *testing.T) {
+func TestCost_BillOfHost(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	hour := time.Hour
@@ -181,7 +181,7 @@ func TestBillOfAHost(t *testing.T) {
 
 // A neighbour on the same host and in the same namespace can change only the idle cores of a service,
 // whatever it reports. They stay between none and all of the host's.
-func TestNeighbourChangesIdleCoresOnly(t *testing.T) {
+func TestCost_NeighbourChangesIdleCoresOnly(t *testing.T) {
 	skipLong(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	victims := []tenant{
@@ -234,7 +234,7 @@ func TestNeighbourChangesIdleCoresOnly(t *testing.T) {
 
 // Hours in which no process of ours ran on a host are not paid for, in raw rows and in rollups. The rows of
 // another service do not interrupt the interval of a service.
-func TestHoursWithoutProcesses(t *testing.T) {
+func TestCost_HoursWithoutProcesses(t *testing.T) {
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	root := street(t, []tenant{
 		{service: "shop", instance: "a", id: "h", cores: 4, own: 4, cpu: time.Hour, from: 0, to: 5},

@@ -63,7 +63,7 @@ func startedShop(now time.Time, start time.Time) *shopSince {
 
 // Every 15 seconds after a start, own costs add up to the CPU time of the probed calls within the billed
 // time, whether or not the window starts within a minute.
-func TestOwnCostsAddUpFromTheStart(t *testing.T) {
+func TestCost_SelfCostsAddUpFromStart(t *testing.T) {
 	skipLong(t)
 	start := fixture.Start.Truncate(time.Hour).Add(9*time.Minute + 41*time.Second)
 	windows := []time.Duration{90 * time.Second, 24 * time.Hour}

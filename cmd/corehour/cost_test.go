@@ -29,7 +29,7 @@ func write(t *testing.T, name, text string) string {
 
 const someOwners = `{"version":1,"owners":[{"class":"shop/tax","owner":"tax-team"}]}`
 
-func TestCostBy(t *testing.T) {
+func TestCost_By(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
@@ -52,7 +52,7 @@ func TestCostBy(t *testing.T) {
 	golden(t, "cost_by.txt", all)
 }
 
-func TestCostFlags(t *testing.T) {
+func TestCost_Flags(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		want string
@@ -148,7 +148,7 @@ func TestPrices(t *testing.T) {
 }
 
 // Costs by goroutine group, of raw rows and of a day that is rolled up.
-func TestCostByGroup(t *testing.T) {
+func TestCost_ByGroup(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "warehouse")
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 120 {
@@ -202,7 +202,7 @@ func TestCostByGroup(t *testing.T) {
 }
 
 // Self costs that were estimated above the process CPU are reduced to it, and cost and check print a note.
-func TestWhatWasReconciledIsNamed(t *testing.T) {
+func TestCost_NamesReconciled(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 60 {
@@ -230,7 +230,7 @@ func TestWhatWasReconciledIsNamed(t *testing.T) {
 
 // A method never has more CPU time than wall time. If by chance the calls with CPU time differ from those
 // with wall time alone, both figures use the calls that have both.
-func TestCPUIsWithinWall(t *testing.T) {
+func TestCost_CPUWithinWall(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 40 {

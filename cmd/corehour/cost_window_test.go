@@ -24,7 +24,7 @@ func dayOf(t *testing.T, args ...string) (r cost.Table, usd float64, warning str
 }
 
 // A window that cuts hourly rollup rows is widened to whole hours, with a warning.
-func TestCostOfCutRows(t *testing.T) {
+func TestCost_RowsCutByWindow(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	root := idleShop(t, time.Second, nil)
@@ -67,7 +67,7 @@ func TestCostOfCutRows(t *testing.T) {
 }
 
 // The overhead of probes is subtracted also in windows that end while the process still runs.
-func TestCostOfMinutesOfALongRun(t *testing.T) {
+func TestCost_MinutesOfLongRun(t *testing.T) {
 	clock(t, fixture.Start.Add(time.Hour))
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range 3 {
@@ -94,7 +94,7 @@ func TestCostOfMinutesOfALongRun(t *testing.T) {
 }
 
 // Hours without a process cost nothing. Hours before the first row are not observed.
-func TestCostOfSilentHours(t *testing.T) {
+func TestCost_SilentHours(t *testing.T) {
 	unracedWhenShort(t)
 	run := func(at time.Time) []methodspan.Item {
 		p := fixture.NewProcess("1", "a", at)

@@ -128,7 +128,7 @@ func longAgo(t *testing.T, path string) {
 // A flipped bit never changes an answer, in 300 warehouses with one flipped bit each. A command either
 // prints the same as before, if the bit has no effect, or fails and names the file. Queries of other dates
 // still work.
-func TestNoBitChangesAnAnswer(t *testing.T) {
+func TestDamage_NoBitChangesAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -228,7 +228,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 
 // Every command lists all damaged files at once. check --deep compares all contents, so it also finds
 // damage that left the modification time unchanged.
-func TestAllDamagedFilesAreNamed(t *testing.T) {
+func TestDamage_NamesAllFiles(t *testing.T) {
 	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
@@ -288,7 +288,7 @@ func TestAllDamagedFilesAreNamed(t *testing.T) {
 }
 
 // The query engine can hit damage that happened after the file was verified. The error names the file.
-func TestEngineErrorsNameTheFile(t *testing.T) {
+func TestDamage_EngineErrorNamesFile(t *testing.T) {
 	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
@@ -331,7 +331,7 @@ func TestEngineErrorsNameTheFile(t *testing.T) {
 }
 
 // compact --drop-damaged removes damaged files from the table, and their calls are missing.
-func TestDamagedFilesAreGivenUp(t *testing.T) {
+func TestDamage_DropDamaged(t *testing.T) {
 	unracedWhenShort(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
@@ -390,7 +390,7 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 
 // A damaged copy in the cache of a bucket is fetched again. A damaged or deleted object is named in the
 // error, and removed with --drop-damaged.
-func TestDamageInABucket(t *testing.T) {
+func TestDamage_Bucket(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

@@ -206,7 +206,7 @@ func TestAccept(t *testing.T) {
 }
 
 // A damaged state file stops the command before it delivers anything.
-func TestDamagedState(t *testing.T) {
+func TestState_Damaged(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	if err := os.MkdirAll(root+".state", 0o700); err != nil {
@@ -220,7 +220,7 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-func TestDeliveryFlags(t *testing.T) {
+func TestDelivery_Flags(t *testing.T) {
 	clock(t, evening)
 	for _, tc := range []struct {
 		args []string
@@ -241,7 +241,7 @@ func TestDeliveryFlags(t *testing.T) {
 	}
 }
 
-func TestRegressMarkdown(t *testing.T) {
+func TestRegress_Markdown(t *testing.T) {
 	clock(t, evening)
 	golden(t, "regress.md", corehour("regress", "--warehouse", twoReleases(t, 1), "--format", "markdown").stdout)
 }

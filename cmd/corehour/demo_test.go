@@ -9,7 +9,7 @@ import (
 
 // demo refuses a directory with files of others and does not change it. It empties and reuses a directory
 // of an earlier demo.
-func TestDemoRefusesForeignDirectories(t *testing.T) {
+func TestDemo_RejectsForeignDirectory(t *testing.T) {
 	binaries, dir := t.TempDir(), t.TempDir()
 	for _, name := range []string{"corehour", "corehour-collector", "corehour-shop"} { // must exist, but are never started
 		if err := os.WriteFile(filepath.Join(binaries, name), nil, 0o600); err != nil {

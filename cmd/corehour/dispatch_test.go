@@ -68,7 +68,7 @@ func TestRun_EquivalentCommandLines(t *testing.T) {
 }
 
 // Help is printed on standard output with exit code 0, errors on standard error with exit code 2.
-func TestHelpAndMistakes(t *testing.T) {
+func TestHelp_AndMistakes(t *testing.T) {
 	for _, c := range []struct{ line, stdout, stderr string }{
 		{"", "", "usage: corehour <command>"},
 		{"help", "usage: corehour <command>", ""},
@@ -123,7 +123,7 @@ func TestHelpAndMistakes(t *testing.T) {
 }
 
 // The help of a command has a summary, a paragraph, examples, flags and exit codes.
-func TestFormOfHelp(t *testing.T) {
+func TestHelp_Form(t *testing.T) {
 	root := newRoot()
 	if len(root.Short) > 60 {
 		t.Errorf("the summary has %d characters", len(root.Short))
@@ -201,7 +201,7 @@ func TestCompletion(t *testing.T) {
 }
 
 // Completion returns a bounded number of names in bounded time, and never an error.
-func TestCompletionIsBounded(t *testing.T) {
+func TestCompletion_Bounded(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	for i := range maxCompletions + 50 {
@@ -220,7 +220,7 @@ func TestCompletionIsBounded(t *testing.T) {
 	}
 }
 
-func TestManPages(t *testing.T) {
+func TestMan_Pages(t *testing.T) {
 	dir := t.TempDir()
 	if r := corehour("man", dir); r.code != exitNothing || r.stdout+r.stderr != "" {
 		t.Fatalf("%+v", r)

@@ -57,7 +57,7 @@ func rateIn(lines []cost.Line, version string) *cost.Line {
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
 // All commands print the same dollars per day for the same window.
-func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
+func TestDollarsADay_EqualInAllCommands(t *testing.T) {
 	skipLong(t)
 	clock(t, evening)
 	root := canary(t)
@@ -122,7 +122,7 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 }
 
 // The dollars per day of a release cover the time from its first row on, even if the window starts earlier.
-func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
+func TestDollarsADay_ReleaseOwnTime(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	raised := decoded[findings.Findings](t, "regress", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-10 11:00").Alerts
@@ -137,7 +137,7 @@ func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
 }
 
 // The dollars of a drift are a share of the method's cost in the week before the evaluation.
-func TestDollarsOfADriftAreThoseOfTheLastWeek(t *testing.T) {
+func TestDollarsADay_DriftLastWeek(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

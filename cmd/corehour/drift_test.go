@@ -93,7 +93,7 @@ func TestDrift(t *testing.T) {
 }
 
 // The output for the same rows is the same on every day, and each alert is reported once.
-func TestDriftIsToldOnce(t *testing.T) {
+func TestDrift_ReportedOnce(t *testing.T) {
 	unracedWhenShort(t)
 	root := months().Write(t)
 	file := filepath.Join(t.TempDir(), "alerts.jsonl")
@@ -121,7 +121,7 @@ func TestDriftIsToldOnce(t *testing.T) {
 
 // Later evaluations can find another start date of a drift. The drift is still reported once, and not
 // resolved.
-func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
+func TestDrift_ReportedOnceOverDays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -154,7 +154,7 @@ func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
 
 // A drift is sent to the sinks once, with its dollars and the versions around its start. An accepted drift
 // raises no alert. A drift that evaluations no longer confirm is resolved.
-func TestDriftIsSent(t *testing.T) {
+func TestDrift_Sent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -233,7 +233,7 @@ func TestDriftIsSent(t *testing.T) {
 
 // If the days that confirmed a drift are no longer stored, its start date changes. It keeps its ID if the
 // two dates are close enough.
-func TestDriftKeepsItsID(t *testing.T) {
+func TestDrift_StableID(t *testing.T) {
 	skipLong(t)
 	m := months()
 	m.Days = 98
@@ -278,7 +278,7 @@ func TestDriftKeepsItsID(t *testing.T) {
 
 // An accepted drift makes its level the new baseline of the method. All sinks receive that it is resolved,
 // and nothing more until the method is more expensive than this baseline.
-func TestDriftIsAccepted(t *testing.T) {
+func TestDrift_Accepted(t *testing.T) {
 	skipLong(t)
 	m := months()
 	m.Days, m.Methods = 147, m.Methods[1:8]
@@ -363,7 +363,7 @@ func TestDriftIsAccepted(t *testing.T) {
 }
 
 // drift --every prints each drift once.
-func TestWatchDrift(t *testing.T) {
+func TestDrift_Watch(t *testing.T) {
 	clock(t, april)
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
@@ -385,7 +385,7 @@ func TestWatchDrift(t *testing.T) {
 	}
 }
 
-func TestDriftCouldNotTell(t *testing.T) {
+func TestDrift_NotEnoughData(t *testing.T) {
 	skipLong(t)
 	clock(t, april)
 	short, thin, flat := months(), months(), months()
@@ -415,7 +415,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 }
 
 // drift --csv evaluates any daily series.
-func TestDriftOfCSV(t *testing.T) {
+func TestDrift_CSV(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
 	var b strings.Builder
 	b.WriteString("name,date,value\n")
@@ -454,7 +454,7 @@ func TestDriftOfCSV(t *testing.T) {
 }
 
 // The weekday of the first value does not change the result.
-func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
+func TestDrift_CSVOnAllWeekdays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
 	var first evaluation.Findings
 	for shift := range 7 {
@@ -487,7 +487,7 @@ func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 }
 
 // A drift of a service that no longer sends rows is resolved after two weeks.
-func TestDriftOfAServiceThatEnded(t *testing.T) {
+func TestDrift_EndedService(t *testing.T) {
 	skipLong(t)
 	m := months()
 	m.Days = 98
