@@ -64,7 +64,7 @@ func readDockerfile(t *testing.T) []instruction {
 	return found
 }
 
-func TestDockerfileCopiesWhatExists(t *testing.T) {
+func TestDockerfile_CopiesExistingFiles(t *testing.T) {
 	stages := []string{}
 	for _, in := range readDockerfile(t) {
 		switch in.name {
@@ -108,9 +108,9 @@ func TestDockerfileCopiesWhatExists(t *testing.T) {
 	}
 }
 
-// TestImagesAreConfined checks that no image runs as root, and that the configuration reads every
+// TestImages_Confined checks that no image runs as root, and that the configuration reads every
 // environment variable that the collector's image sets.
-func TestImagesAreConfined(t *testing.T) {
+func TestImages_Confined(t *testing.T) {
 	users := make(map[string]string)
 	for _, in := range readDockerfile(t) {
 		switch in.name {
@@ -135,9 +135,9 @@ func TestImagesAreConfined(t *testing.T) {
 	}
 }
 
-// TestImagesReachBuckets checks that both images contain the certificate authorities of object stores. The
+// TestImages_ReachBuckets checks that both images contain the certificate authorities of object stores. The
 // command caches files of a bucket, so its cache directory must be on a volume that the CronJob can write.
-func TestImagesReachBuckets(t *testing.T) {
+func TestImages_ReachBuckets(t *testing.T) {
 	const authorities = "/etc/ssl/certs/ca-certificates.crt"
 	copies, env := make(map[string]bool), make(map[string]string)
 	for _, in := range readDockerfile(t) {
@@ -169,9 +169,9 @@ func TestImagesReachBuckets(t *testing.T) {
 	}
 }
 
-// TestImagesHaveAVersion checks that the image builds the command with the same -ldflags as make. The build
+// TestImages_Version checks that the image builds the command with the same -ldflags as make. The build
 // stage must declare the arguments VERSION and COMMIT, and `make version-args` must print exactly these.
-func TestImagesHaveAVersion(t *testing.T) {
+func TestImages_Version(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "Makefile"))
 	if err != nil {
 		t.Fatal(err)

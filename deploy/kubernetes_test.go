@@ -118,7 +118,7 @@ func (c *cluster) add(t *testing.T, path string, document []byte) {
 	}
 }
 
-func TestKustomizationListsEveryManifest(t *testing.T) {
+func TestKustomization_ListsEveryManifest(t *testing.T) {
 	c := load(t)
 	paths, _ := filepath.Glob(filepath.Join(manifests, "*.yaml"))
 	for _, path := range paths {
@@ -140,9 +140,9 @@ func TestKustomizationListsEveryManifest(t *testing.T) {
 	}
 }
 
-// TestConfigMapIsTheDefault checks that the ConfigMap contains config/collector.yaml unchanged. The
+// TestConfigMap_EqualsDefault checks that the ConfigMap contains config/collector.yaml unchanged. The
 // container's environment sets all differences.
-func TestConfigMapIsTheDefault(t *testing.T) {
+func TestConfigMap_EqualsDefault(t *testing.T) {
 	path := filepath.Join(manifests, "configmap.yaml")
 	if *update {
 		if err := os.WriteFile(path, configMap(), 0o644); err != nil {
@@ -189,9 +189,9 @@ func (c *cluster) pods() map[string]*corev1.PodSpec {
 	}
 }
 
-// TestPodsAreConfined checks that the pods comply with the restricted policy of the namespace, have a
+// TestPods_Confined checks that the pods comply with the restricted policy of the namespace, have a
 // read-only root file system, and set requests and limits.
-func TestPodsAreConfined(t *testing.T) {
+func TestPods_Confined(t *testing.T) {
 	c := load(t)
 	if got := c.namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 		t.Errorf("the namespace enforces %q, want restricted", got)
@@ -237,8 +237,8 @@ func (c *cluster) hasVolume(pod, volume string) bool {
 	return false
 }
 
-// TestNamesMeet checks that references between objects (labels, ports, names) resolve.
-func TestNamesMeet(t *testing.T) {
+// TestManifests_NamesMatch checks that references between objects (labels, ports, names) resolve.
+func TestManifests_NamesMatch(t *testing.T) {
 	c := load(t)
 	labels := c.collector.Spec.Template.Labels
 	for what, selector := range map[string]map[string]string{
@@ -295,9 +295,9 @@ func TestNamesMeet(t *testing.T) {
 	}
 }
 
-// TestLimiterActsBeforeTheKernel checks that the collector's own memory limit is at most 90% of the
+// TestPods_LimiterBelowMemoryLimit checks that the collector's own memory limit is at most 90% of the
 // container's limit.
-func TestLimiterActsBeforeTheKernel(t *testing.T) {
+func TestPods_LimiterBelowMemoryLimit(t *testing.T) {
 	container := load(t).collector.Spec.Template.Spec.Containers[0]
 	limit := container.Resources.Limits.Memory().Value()
 	for _, env := range container.Env {
@@ -312,8 +312,8 @@ func TestLimiterActsBeforeTheKernel(t *testing.T) {
 	t.Error("the container sets no COREHOUR_MEMORY_LIMIT_MIB")
 }
 
-// TestPodsRunOurCommands checks that every container runs a command of this repository with existing flags.
-func TestPodsRunOurCommands(t *testing.T) {
+// TestPods_Commands checks that every container runs a command of this repository with existing flags.
+func TestPods_Commands(t *testing.T) {
 	for name, spec := range load(t).pods() {
 		container := spec.Containers[0]
 		words := container.Args
@@ -326,8 +326,8 @@ func TestPodsRunOurCommands(t *testing.T) {
 	}
 }
 
-// TestVariablesAreRead checks that the configuration reads every COREHOUR_ variable of the container.
-func TestVariablesAreRead(t *testing.T) {
+// TestManifests_VariablesRead checks that the configuration reads every COREHOUR_ variable of the container.
+func TestManifests_VariablesRead(t *testing.T) {
 	for _, env := range load(t).collector.Spec.Template.Spec.Containers[0].Env {
 		if strings.HasPrefix(env.Name, "COREHOUR_") && !strings.Contains(collectorConfig, "${env:"+env.Name+":-") {
 			t.Errorf("the container sets %s, which config/collector.yaml does not read", env.Name)

@@ -89,9 +89,9 @@ func readMetadata(t *testing.T, path string, ours bool, added []string, into map
 	}
 }
 
-// TestDocumentedMetricsExist checks that every metric on a page of the documentation exists, and that the
+// TestMetrics_DocumentedExist checks that every metric on a page of the documentation exists, and that the
 // troubleshooting page explains every metric of ours that indicates a loss or a fault.
-func TestDocumentedMetricsExist(t *testing.T) {
+func TestMetrics_DocumentedExist(t *testing.T) {
 	metrics := knownMetrics(t)
 	pages, err := filepath.Glob(filepath.Join("..", "docs", "*", "*.md"))
 	if err != nil || len(pages) == 0 {

@@ -44,7 +44,7 @@ func readRules(t *testing.T) ruleFile {
 	return file
 }
 
-func TestRulesAreComplete(t *testing.T) {
+func TestRules_Complete(t *testing.T) {
 	seen := make(map[string]bool)
 	file := readRules(t)
 	if first := file.Groups[0].Name; first != "corehour-loss" {
@@ -106,9 +106,9 @@ func checkTemplate(t *testing.T, where, text string) {
 	}
 }
 
-// TestRulesNameWhatExists parses every expression and checks that its metrics and labels exist. It also
+// TestRules_NamesExist parses every expression and checks that its metrics and labels exist. It also
 // checks that both sides of a comparison have the same labels.
-func TestRulesNameWhatExists(t *testing.T) {
+func TestRules_NamesExist(t *testing.T) {
 	metrics := knownMetrics(t)
 	promql := parser.NewParser(parser.Options{})
 	for _, group := range readRules(t).Groups {
@@ -206,9 +206,9 @@ func checkOperands(t *testing.T, where string, expr parser.Expr, metrics map[str
 	return found
 }
 
-// TestLossesHaveAnAlert checks that an alert exists for every metric of ours that indicates losses, damage,
+// TestRules_EveryLossHasAlert checks that an alert exists for every metric of ours that indicates losses, damage,
 // unknown or refused data, failures, or a bucket that is behind.
-func TestLossesHaveAnAlert(t *testing.T) {
+func TestRules_EveryLossHasAlert(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("prometheus", "corehour.rules.yaml"))
 	if err != nil {
 		t.Fatal(err)

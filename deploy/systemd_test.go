@@ -76,7 +76,7 @@ func units(t *testing.T) map[string]unit {
 	return found
 }
 
-func TestServicesAreConfined(t *testing.T) {
+func TestUnits_Confined(t *testing.T) {
 	want := map[string]string{
 		"User": "corehour", "Group": "corehour", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes",
 		"PrivateTmp": "yes", "PrivateDevices": "yes", "CapabilityBoundingSet": "", "AmbientCapabilities": "",
@@ -103,9 +103,9 @@ func TestServicesAreConfined(t *testing.T) {
 	}
 }
 
-// TestUnitsRunOurCommands checks that every unit runs a command of this repository, with a configuration
+// TestUnits_Commands checks that every unit runs a command of this repository, with a configuration
 // file that exists.
-func TestUnitsRunOurCommands(t *testing.T) {
+func TestUnits_Commands(t *testing.T) {
 	for name, u := range units(t) {
 		for _, key := range []string{"ExecStartPre", "ExecStart"} {
 			for _, line := range u["Service"][key] {
@@ -115,7 +115,7 @@ func TestUnitsRunOurCommands(t *testing.T) {
 	}
 }
 
-func TestTimerStartsItsService(t *testing.T) {
+func TestUnits_TimerStartsService(t *testing.T) {
 	all := units(t)
 	for name, u := range all {
 		service := strings.TrimSuffix(name, ".timer") + ".service"

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestBucketRule parses the lifecycle rule for the bucket of load jobs and rejects unknown names, as Cloud
+// TestRules_Bucket parses the lifecycle rule for the bucket of load jobs and rejects unknown names, as Cloud
 // Storage does.
-func TestBucketRule(t *testing.T) {
+func TestRules_Bucket(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/guides/bigquery.md"))
 	if err != nil {
 		t.Fatal(err)

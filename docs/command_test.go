@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestCommandsAndFlagsExist checks every command line of `corehour` in the code of a
+// TestPages_CommandsAndFlagsExist checks every command line of `corehour` in the code of a
 // page: the program's help must have its command and flags.
-func TestCommandsAndFlagsExist(t *testing.T) {
+func TestPages_CommandsAndFlagsExist(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "corehour")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/corehour").CombinedOutput(); err != nil {
 		t.Fatalf("build the command: %v\n%s", err, out)

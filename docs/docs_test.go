@@ -52,8 +52,8 @@ func pages(t *testing.T) map[string]string {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksLeadSomewhere resolves every relative link, including its heading.
-func TestLinksLeadSomewhere(t *testing.T) {
+// TestPages_LinksResolve resolves every relative link, including its heading.
+func TestPages_LinksResolve(t *testing.T) {
 	all := pages(t)
 	checked := 0
 	for page, text := range all {

@@ -14,8 +14,8 @@ import (
 
 const module = "github.com/corehour/corehour"
 
-// TestModulesKeepTheRules compares every go.mod with docs/adr/0001-modules.md.
-func TestModulesKeepTheRules(t *testing.T) {
+// TestModules_Rules compares every go.mod with docs/adr/0001-modules.md.
+func TestModules_Rules(t *testing.T) {
 	leaf := regexp.MustCompile(`^(integration(/.*)?|test/shop|sdk/bench)$`)
 	leaves := []string{} // modules that no other module can require
 	required := make(map[string]string)
@@ -77,8 +77,8 @@ func TestModulesKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestMakeTargetsExist checks that the Makefile has every target and every WHAT that a page mentions.
-func TestMakeTargetsExist(t *testing.T) {
+// TestPages_MakeTargetsExist checks that the Makefile has every target and every WHAT that a page mentions.
+func TestPages_MakeTargetsExist(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)

@@ -46,9 +46,9 @@ func variablesRead(t *testing.T) map[string]string {
 	return found
 }
 
-// TestVariablesExist compares the variables of the documentation with those that
+// TestPages_VariablesExist compares the variables of the documentation with those that
 // are read, in both directions.
-func TestVariablesExist(t *testing.T) {
+func TestPages_VariablesExist(t *testing.T) {
 	read := variablesRead(t)
 	pages := pages(t)
 	for page, text := range pages {
@@ -68,8 +68,8 @@ func TestVariablesExist(t *testing.T) {
 	}
 }
 
-// TestYAMLBlocksParse parses every YAML block of a page.
-func TestYAMLBlocksParse(t *testing.T) {
+// TestPages_YAMLBlocksParse parses every YAML block of a page.
+func TestPages_YAMLBlocksParse(t *testing.T) {
 	blocks := 0
 	for page, text := range pages(t) {
 		for _, match := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {

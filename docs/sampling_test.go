@@ -11,7 +11,7 @@ import (
 
 const samplingPage = "docs/background/sampling.md"
 
-func TestThresholdTable(t *testing.T) {
+func TestSamplingPage_ThresholdTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| p | `th` | p of that threshold |\n|---|---|---|\n")
 	for _, p := range []float64{1, 0.5, 0.25, 0.1, 0.05, 0.01, 0.001, 0.0005, 0.00001} {
@@ -25,7 +25,7 @@ func TestThresholdTable(t *testing.T) {
 	compareComputed(t, samplingPage, "thresholds", b.String())
 }
 
-func TestCompositionTable(t *testing.T) {
+func TestSamplingPage_CompositionTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| p before | p of this stage | p after | share kept |\n|---|---|---|---|\n")
 	for _, pair := range [][2]float64{{1, 0.1}, {0.5, 0.1}, {0.1, 0.5}, {0.01, 0.01}, {0.05, 0.001}} {
@@ -57,7 +57,7 @@ const (
 	price = 0.04 // USD per core hour
 )
 
-func TestWeightExample(t *testing.T) {
+func TestSamplingPage_WeightExample(t *testing.T) {
 	var sum, sumSquares, records, plainMS float64
 	for _, g := range groups {
 		n := float64(g.records)
@@ -86,7 +86,7 @@ func TestWeightExample(t *testing.T) {
 	compareComputed(t, samplingPage, "weights", b.String())
 }
 
-func TestAddingExample(t *testing.T) {
+func TestSamplingPage_AddingExample(t *testing.T) {
 	rows := []methodspan.Row{
 		{Kind: methodspan.KindAggregate, Measured: 10, CPUMeasured: 5, WallNS: 30e6, CPUNS: 10e6, P: 0.1, CPUP: 0.5},
 		{Kind: methodspan.KindAggregate, Measured: 30, CPUMeasured: 3, WallNS: 120e6, CPUNS: 9e6, P: 0.5, CPUP: 0.1},

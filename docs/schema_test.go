@@ -15,8 +15,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
-// TestColumnsAreThoseOfFiles compares the list of columns with the columns of a written data file.
-func TestColumnsAreThoseOfFiles(t *testing.T) {
+// TestSchemaPage_ColumnsOfFiles compares the list of columns with the columns of a written data file.
+func TestSchemaPage_ColumnsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	writer, err := table.NewWriter(dir, table.Options{})
 	if err != nil {
@@ -139,8 +139,8 @@ func bigQueryType(c columns.Column) string {
 	return "ARRAY<STRUCT<" + strings.Join(parts, ", ") + ">>"
 }
 
-// TestSchemaPageListsTheColumns generates the page's table from the list of columns.
-func TestSchemaPageListsTheColumns(t *testing.T) {
+// TestSchemaPage_ListsColumns generates the page's table from the list of columns.
+func TestSchemaPage_ListsColumns(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| column | in files | in BigQuery | unit, or what it is | NULL means |\n|---|---|---|---|---|\n")
 	for _, c := range columns.All {

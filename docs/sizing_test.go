@@ -92,8 +92,8 @@ func bytesRead(t *testing.T, statement string) float64 {
 	return logicalBytes(t, slices.DeleteFunc(slices.Clone(columns.All), func(c columns.Column) bool { return !slices.Contains(names, c.Name) }), false)
 }
 
-// TestSizingIsComputed computes the table of the resources for 10,000 records a second.
-func TestSizingIsComputed(t *testing.T) {
+// TestSizingPage_Computed computes the table of the resources for 10,000 records a second.
+func TestSizingPage_Computed(t *testing.T) {
 	const perSecond, days = 10_000.0, 30.0
 	rows := perSecond * 86_400 // per day
 	gib := func(bytes float64) float64 { return bytes / (1 << 30) }

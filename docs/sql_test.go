@@ -70,8 +70,8 @@ func exampleWarehouse(t *testing.T) *query.Warehouse {
 	return warehouse
 }
 
-// TestTheViewComputesTheExample compares the view with the formulas of docs/background/sampling.md.
-func TestTheViewComputesTheExample(t *testing.T) {
+// TestSchemaPage_ViewComputesExample compares the view with the formulas of docs/background/sampling.md.
+func TestSchemaPage_ViewComputesExample(t *testing.T) {
 	var sum float64
 	for _, g := range groups {
 		sum += float64(g.records) / g.q
@@ -97,8 +97,8 @@ func TestTheViewComputesTheExample(t *testing.T) {
 	}
 }
 
-// TestExamplesOfTheSchemaPageRun runs every query of the page.
-func TestExamplesOfTheSchemaPageRun(t *testing.T) {
+// TestSchemaPage_ExamplesRun runs every query of the page.
+func TestSchemaPage_ExamplesRun(t *testing.T) {
 	warehouse := exampleWarehouse(t)
 	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(pages(t)["docs/reference/schema.md"], -1)
 	if len(blocks) == 0 {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWalkedNamesExist checks that every file and name on docs/background/architecture.md exists.
-func TestWalkedNamesExist(t *testing.T) {
+// TestArchitecturePage_NamesExist checks that every file and name on docs/background/architecture.md exists.
+func TestArchitecturePage_NamesExist(t *testing.T) {
 	steps := regexp.MustCompile("`([\\w/]+\\.go)` `([\\w.]+)`").FindAllStringSubmatch(pages(t)["docs/background/architecture.md"], -1)
 	if len(steps) < 20 {
 		t.Errorf("the page has %d steps of the form `file.go` `Name`", len(steps))

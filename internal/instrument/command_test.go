@@ -30,7 +30,7 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-func TestRefusedCommands(t *testing.T) {
+func TestParseCommand_Rejected(t *testing.T) {
 	for _, c := range []struct{ args, goflags, fault string }{
 		{"", "", "want a verb of the go command after the flags: build, run, test, install"},
 		{"biuld .", "", `"biuld" builds nothing: did you mean "build"?`},

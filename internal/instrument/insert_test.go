@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // The complete diff of the program in testdata after instrumentation.
-func TestChangedLines(t *testing.T) {
+func TestDiff_ChangedLines(t *testing.T) {
 	dir := programCopy(t)
 	_, stdout, _ := corehourGo(t, Settings{Diff: true}, "build", "-C", dir, ".")
 	got := strings.ReplaceAll(stdout, dir+string(filepath.Separator), "")
@@ -36,7 +36,7 @@ func TestChangedLines(t *testing.T) {
 	assert.Equal(t, string(want), got)
 }
 
-func TestEveryFunctionAndWhy(t *testing.T) {
+func TestFind_ReasonPerFunction(t *testing.T) {
 	dir := programCopy(t)
 	write(t, dir, "methods.json", `{"version": 1, "methods": [{"class": "example.com/program/shop", "method": "*"}]}`)
 	_, stdout, _ := corehourGo(t, Settings{DryRun: true, Methods: filepath.Join(dir, "methods.json")}, "build", "-C", dir, "./shop", "./native")
@@ -116,7 +116,7 @@ func declarations(t *testing.T, path string, text []byte) (all [][3]any) {
 
 // Inserts probes into every tenth file of the standard library, including its tests and the odd sources of
 // the compiler's tests. COREHOUR_ALL_SOURCES=1 selects all these files and those of the module cache.
-func TestSourcesOfOthers(t *testing.T) {
+func TestInsert_ForeignSources(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -159,7 +159,7 @@ func FuzzInsert(f *testing.F) {
 }
 
 // The estimate ignores the bodies of closures, as the compiler does.
-func TestInlinedWithClosures(t *testing.T) {
+func TestInlined_Closures(t *testing.T) {
 	dir := t.TempDir()
 	body := "{ defer print(n); for n < 9 { n += len(os.Args); print(n, n, n, n) }; return n + cap(os.Args)*len(os.Args) }"
 	text := "package p\n\nimport \"os\"\n\nfunc wrapped(n int) func() int { return func() int " + body + " }\n" +
@@ -192,7 +192,7 @@ func sameAsCompiler(t *testing.T, dir string) map[string]bool {
 
 // If the compiler printed nothing about a package, mark keeps the estimate. It returns false if that
 // estimate inlines any function.
-func TestWhatTheCompilerPrintedIsLost(t *testing.T) {
+func TestInlined_CompilerOutputMissing(t *testing.T) {
 	packageOf := func(name, text string) *found {
 		dir := t.TempDir()
 		write(t, dir, name+".go", "package "+name+"\n"+text)
@@ -211,7 +211,7 @@ func TestWhatTheCompilerPrintedIsLost(t *testing.T) {
 }
 
 // The estimated cost of a call depends on the callee.
-func TestInlinedByCallees(t *testing.T) {
+func TestInlined_Callees(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module p\n\ngo 1.25\n")
 	write(t, dir, "p.go", `package p
@@ -315,7 +315,7 @@ func excluded() int { return 1 }
 }
 
 // The estimate equals the compiler's decision for more than 95% of the functions.
-func TestInlinedAgreesWithTheCompiler(t *testing.T) {
+func TestInlined_AgreesWithCompiler(t *testing.T) {
 	packages := []string{"go/parser", "text/template", "encoding/json", "net/url", "archive/tar"}
 	text, err := exec.Command("go", append([]string{"build", "-gcflags=-m"}, packages...)...).CombinedOutput()
 	require.NoError(t, err)

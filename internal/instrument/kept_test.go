@@ -50,7 +50,7 @@ func keptFiles(t *testing.T, dir string) map[string]os.FileInfo {
 
 // A second build writes only changed files. It replaces a damaged file, and never builds a former version of
 // an edited file.
-func TestRewrittenFilesStay(t *testing.T) {
+func TestKept_FilesReused(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	dir := programCopy(t)
@@ -81,7 +81,7 @@ func TestRewrittenFilesStay(t *testing.T) {
 	assert.Len(t, keptFiles(t, kept), len(before)+3, "the file, the probes of its package and the list")
 }
 
-func TestKeptFilesAreBounded(t *testing.T) {
+func TestKept_Bounded(t *testing.T) {
 	k := &kept{dir: t.TempDir(), most: 10}
 	var paths []string
 	for i := range 14 {
@@ -110,7 +110,7 @@ func TestKeptFilesAreBounded(t *testing.T) {
 }
 
 // If the user's cache directory cannot be written, a build leaves no files behind.
-func TestFilesWithoutACache(t *testing.T) {
+func TestKept_NoCacheDirectory(t *testing.T) {
 	readOnly := t.TempDir() // without /proc the symbolic link is dangling
 	require.NoError(t, os.Mkdir(filepath.Join(readOnly, "corehour"), 0o700))
 	require.NoError(t, os.Symlink("/proc/self/fdinfo", filepath.Join(readOnly, "corehour", "go")))

@@ -93,7 +93,7 @@ func counts(stderr string) map[string]string {
 
 // A program with probes behaves the same, with the same files and line numbers in its output. Every call is
 // counted, however the program ends.
-func TestAProgramDoesTheSame(t *testing.T) {
+func TestBuild_ProgramBehavesTheSame(t *testing.T) {
 	dir := programCopy(t)
 	before := hashOf(t, dir)
 	plain, probed, summary := built(t, Settings{}, dir)
@@ -130,7 +130,7 @@ func TestAProgramDoesTheSame(t *testing.T) {
 }
 
 // A signal that the program does not handle still ends it, after the SDK has exported its data.
-func TestASignalEndsTheProgram(t *testing.T) {
+func TestBuild_SignalEndsProgram(t *testing.T) {
 	_, probed, _ := built(t, Settings{}, programCopy(t))
 	cmd := exec.Command(probed, "wait")
 	cmd.Env = append(os.Environ(), measured...)
@@ -149,7 +149,7 @@ func TestASignalEndsTheProgram(t *testing.T) {
 	assert.Equal(t, "101", counts(errs.String())["/shop.List.Add"])
 }
 
-func TestTheSameInputGivesTheSameBinary(t *testing.T) {
+func TestBuild_Reproducible(t *testing.T) {
 	dir := programCopy(t)
 	_, first, _ := built(t, Settings{}, dir, "-buildvcs=false")
 	_, second, _ := built(t, Settings{}, programCopy(t), "-buildvcs=false")
@@ -236,7 +236,7 @@ func TestMethodFile(t *testing.T) {
 }
 
 // A running program applies changes of its method file.
-func TestMethodFileOfARunningProgram(t *testing.T) {
+func TestMethodFile_RunningProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}
@@ -275,7 +275,7 @@ func main() {
 }
 
 // A vendored function gets a probe if the method file names it.
-func TestVendoredPackages(t *testing.T) {
+func TestBuild_VendoredPackages(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module program\n\ngo 1.21\n\nrequire example.com/dep v1.0.0\n")
 	write(t, dir, "main.go", "package main\n\nimport \"example.com/dep\"\n\nfunc main() { dep.Do(); dep.Other() }\n")
@@ -288,7 +288,7 @@ func TestVendoredPackages(t *testing.T) {
 }
 
 // All modules of a workspace get probes.
-func TestWorkspace(t *testing.T) {
+func TestBuild_Workspace(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.work", "go 1.21\n\nuse (\n\t./a\n\t./b\n)\n")
 	write(t, dir, "a/go.mod", "module example.com/a\n\ngo 1.21\n")
@@ -301,7 +301,7 @@ func TestWorkspace(t *testing.T) {
 }
 
 // `corehour go test` inserts probes into the tested code, but not into test functions.
-func TestGoTest(t *testing.T) {
+func TestBuild_GoTest(t *testing.T) {
 	dir := programCopy(t)
 	write(t, dir, "shop/shop_test.go", "package shop\n\nimport \"testing\"\n\nfunc TestRun(t *testing.T) {\n\tif Run() == \"\" {\n\t\tt.Fatal(\"nothing\")\n\t}\n}\n")
 	for name, value := range map[string]string{"COREHOUR_SAMPLE": "1", "COREHOUR_EXPORT": "stderr"} {
@@ -316,7 +316,7 @@ func TestGoTest(t *testing.T) {
 }
 
 // Compile errors are reported as by the go command, at the original file and line.
-func TestABuildThatFails(t *testing.T) {
+func TestBuild_Fails(t *testing.T) {
 	dir := programCopy(t)
 	write(t, dir, "words/broken.go", "package words\n\nfunc broken( {\n")
 	code, _, stderr := corehourGo(t, Settings{}, "build", "-C", dir, "-o", os.DevNull, ".")
@@ -341,7 +341,7 @@ func TestABuildThatFails(t *testing.T) {
 	assert.Contains(t, stderr, "\n./broken.go:5:22: undefined: undefinedName")
 }
 
-func TestNoModule(t *testing.T) {
+func TestBuild_NoModule(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "main.go", "package main\n\nfunc main() {}\n")
 	_, err := Run(context.Background(), Settings{}, []string{"build", "-C", dir, "main.go"}, io.Discard, io.Discard)
@@ -369,7 +369,7 @@ func hashOf(t *testing.T, dir string) [sha256.Size]byte {
 }
 
 // The embedded SDK equals the SDK of the repository. go generate updates it.
-func TestTheSDKIsTheRepositorys(t *testing.T) {
+func TestSDKZip_EqualsRepository(t *testing.T) {
 	archive, err := zip.NewReader(bytes.NewReader(sdkZip), int64(len(sdkZip)))
 	require.NoError(t, err)
 	packed := map[string]bool{}

@@ -219,7 +219,7 @@ func main() {
 
 // A function that its caller activates is counted from then on, in a separate span next to the span of the
 // whole interval.
-func TestCountsOfALazyScope(t *testing.T) {
+func TestLazyScope_Counts(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/program\n\ngo 1.21\n")
 	write(t, dir, "main.go", `package main

@@ -93,7 +93,7 @@ func damage(rng *rand.Rand, file []byte) []byte {
 }
 
 // Reading a damaged file never panics and allocates at most mostForDamage.
-func TestReadingDamagedFiles(t *testing.T) {
+func TestRead_DamagedFiles(t *testing.T) {
 	const rounds = 200
 	for kind, file := range wholeFiles(t) {
 		rng := rand.New(rand.NewPCG(7, uint64(len(file))))

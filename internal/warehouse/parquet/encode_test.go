@@ -175,7 +175,7 @@ func sortedCopy(rows []methodspan.Row) []methodspan.Row {
 }
 
 // Any row is read back unchanged, in the documented order.
-func TestEncodeRoundTrip(t *testing.T) {
+func TestEncode_RoundTrip(t *testing.T) {
 	e := NewEncoder() // shared, so that data left over from the previous file is detected
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -205,7 +205,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 }
 
 // The maximum of a single value is not stored, and is set again when the row is read.
-func TestMaximumOfOneValueIsNotStored(t *testing.T) {
+func TestEncode_OmitsMaximumOfOneValue(t *testing.T) {
 	row := methodspan.Row{
 		Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw,
 		StartNS: noon.UnixNano(), EndNS: noon.UnixNano() + 40, Measured: 1, WallNS: 40, WallMaxNS: 40,
@@ -229,7 +229,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 }
 
 // There are more rows than a row group holds, and more distinct values than a dictionary is worth.
-func TestEncodeManyRowGroups(t *testing.T) {
+func TestEncode_ManyRowGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	items := rowtest.RandomItems(rng, 30, 256, false)
 	var rows []methodspan.Row
@@ -256,7 +256,7 @@ func TestEncodeManyRowGroups(t *testing.T) {
 
 // The schema made from the list of columns equals the one that the library makes from record, and its
 // leaves are the columns that are written and read.
-func TestSchemaIsThatOfTheColumns(t *testing.T) {
+func TestSchema_EqualsColumns(t *testing.T) {
 	w := pq.NewGenericWriter[record](io.Discard)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // An end equal to start plus wall time is not stored; any other is.
-func TestEndsThatFollowAreNotStored(t *testing.T) {
+func TestEncode_OmitsDerivedEnds(t *testing.T) {
 	const start = 1_000
 	for _, tc := range []struct {
 		name             string

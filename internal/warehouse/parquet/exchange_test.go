@@ -14,7 +14,7 @@ import (
 )
 
 // Files for other programs contain the same rows, and only encodings that every reader supports.
-func TestExchangeFilesArePlain(t *testing.T) {
+func TestEncode_ExchangeFilesPlain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	e := NewExchangeEncoder()
 	for round := range 20 {

@@ -11,7 +11,7 @@ import (
 
 // The checksum in a footer is found even if names and ids in the footer contain the bytes that precede
 // a checksum.
-func TestNamesLikeTheChecksum(t *testing.T) {
+func TestRead_NameLikeChecksum(t *testing.T) {
 	for i, name := range []string{
 		metaSeal, metaSeal + ".Sum", metaSeal + "\x18\x0f", metaSeal + "\x18\x0f" + unsealed, metaSeal + "\x18\x0f" + unsealed + "\x00\x18\x12corehour version 1",
 	} {

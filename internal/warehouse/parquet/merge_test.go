@@ -18,7 +18,7 @@ import (
 // Merging column by column writes the same bytes in each row group as adding the rows one by one; only
 // the offsets differ. The row groups of the input end anywhere, some names are long enough to be
 // counted, and some ids are left out. Some files have row groups of counts, others have none.
-func TestMergeIsAddingRows(t *testing.T) {
+func TestMerge_EqualsAddedRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make test-full runs it")
 	}

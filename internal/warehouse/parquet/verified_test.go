@@ -62,7 +62,7 @@ func rot(t *testing.T, path string) {
 }
 
 // A file is read once in VerifiedFor by all commands together, and again when its modification time changes.
-func TestVerifiedFilesAreReadOnce(t *testing.T) {
+func TestVerified_ReadOnce(t *testing.T) {
 	files := committed(t, 3)
 	path := filepath.Join(t.TempDir(), "cache", "verified")
 	// found returns the number of files that a command finds damaged.
@@ -131,7 +131,7 @@ func TestVerifiedFilesAreReadOnce(t *testing.T) {
 
 // A file that was just written can change and keep its modification time, because the clock of the file
 // system is coarse.
-func TestNewFilesAreNotRemembered(t *testing.T) {
+func TestVerified_NewFilesForgotten(t *testing.T) {
 	files := committed(t, 1)
 	now := time.Now()
 	if err := os.Chtimes(files[0].Path, now, now); err != nil {
@@ -144,7 +144,7 @@ func TestNewFilesAreNotRemembered(t *testing.T) {
 }
 
 // Beyond the maximum the oldest entries are dropped, and the entries of two concurrent commands are merged.
-func TestVerifiedFilesAreBounded(t *testing.T) {
+func TestVerified_Bounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "verified")
 	fill := func(from, to int) *VerifiedFiles {
 		v := &VerifiedFiles{path: path, at: map[verifiedKey]uint32{}, news: true}
@@ -172,7 +172,7 @@ func TestVerifiedFilesAreBounded(t *testing.T) {
 }
 
 // A cache file that cannot be written is no error.
-func TestVerifiedWithoutAPlace(t *testing.T) {
+func TestVerified_NoCacheDirectory(t *testing.T) {
 	files := committed(t, 2)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
