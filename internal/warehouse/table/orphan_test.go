@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// orphaned puts a file there that no manifest names, as somebody else would make it.
+// orphaned writes a file that no manifest lists, as another program could.
 func orphaned(t *testing.T, root, name string, group parquet.WriteGroup, it methodspan.Item) {
 	t.Helper()
 	var rows []*methodspan.Row
@@ -37,11 +37,11 @@ func orphaned(t *testing.T, root, name string, group parquet.WriteGroup, it meth
 	}
 }
 
-// Files that contradict themselves are taken away: none counts, counts twice or keeps a
-// start from ending.
+// A start removes files that contradict themselves. None of them is recovered, and none makes the start fail or
+// hang.
 func TestRecovery_ContradictoryFiles(t *testing.T) {
 	const today, dropped = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000009.parquet"
-	endless := map[string]string{"a-": "1", "z": "0-446744073709551615"} // 2^64 in all, and one
+	endless := map[string]string{"a-": "1", "z": "0-446744073709551615"} // 2^64+1 items in total
 	for i := range 18 {
 		endless[fmt.Sprintf("k%c", 'a'+i)] = "0-999999999999999999"
 	}
@@ -85,8 +85,8 @@ func TestRecovery_ContradictoryFiles(t *testing.T) {
 	}
 }
 
-// A file under the highest numbers, which somebody has put there, keeps no other from
-// being adopted, whether it counts itself or is a copy of one that does.
+// A foreign file with the highest number does not prevent the recovery of other files, whether it is recovered
+// itself or repeats stored items.
 func TestRecovery_HighestFileNumbers(t *testing.T) {
 	const today = "date=2026-11-21/"
 	for _, sequence := range []int64{1e15, maxSequence - 1, maxSequence} {
@@ -119,8 +119,7 @@ func TestRecovery_HighestFileNumbers(t *testing.T) {
 	}
 }
 
-// The last attempt at a write raises the numbers, and a copy of it under another name
-// does not.
+// The last attempt of a write raises the file number; a copy of it with a higher number does not.
 func TestRecovery_FileNumbersAfterCopies(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
@@ -145,12 +144,12 @@ func TestRecovery_FileNumbersAfterCopies(t *testing.T) {
 	wantStored(t, "adopted", root, item("before-1", noon, 2), item("a-1", noon, 3))
 }
 
-// Rows that no write puts into a file, out of order or added up, are not adopted:
-// their date could not be looked after any more.
+// Files with rows that a writer never produces, unsorted or rolled up, are not recovered: their date could no
+// longer be merged.
 func TestRecovery_RefusesUnsortedRows(t *testing.T) {
 	const name = "date=2026-11-21/raw-000000000009.parquet"
 	for what, c := range map[string]struct {
-		change  func(a, b *methodspan.Row) // two that follow each other
+		change  func(a, b *methodspan.Row) // two consecutive rows
 		adopted int
 	}{
 		"as written":      {func(_, _ *methodspan.Row) {}, 1},
@@ -188,7 +187,7 @@ func TestRecovery_RefusesUnsortedRows(t *testing.T) {
 	}
 }
 
-// asGiven is a file of rows in this order, with a write group and its checksum.
+// asGiven returns a file with rows in the given order, the write group and a valid checksum.
 func asGiven(t *testing.T, rows []methodspan.Row, group string) []byte {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "rows"))
@@ -210,7 +209,7 @@ func asGiven(t *testing.T, rows []methodspan.Row, group string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const end = 8 // the length of the footer and the magic
+	const end = 8 // length of the footer, and magic bytes
 	begin := len(file) - end - int(binary.LittleEndian.Uint32(file[len(file)-end:]))
 	var protocol thrift.CompactProtocol
 	var meta format.FileMetaData
@@ -227,8 +226,7 @@ func asGiven(t *testing.T, rows []methodspan.Row, group string) []byte {
 	return reseal(t, append(file, "PAR1"...))
 }
 
-// What a file says of others harms none of them: each counts for what it is without the
-// one that made the claim.
+// A file whose write group names files of other writes does not prevent their recovery. Only this file is removed.
 func TestRecovery_FalseClaims(t *testing.T) {
 	const today, yesterday = "date=2026-11-21/", "date=2026-11-20/"
 	for what, claim := range map[string]parquet.WriteGroup{
@@ -242,7 +240,7 @@ func TestRecovery_FalseClaims(t *testing.T) {
 			root := t.TempDir()
 			disk := &stuckDisk{}
 			w := openWriter(t, root, Options{disk: disk})
-			// Under the numbers 1, then 2 and 3, then 4.
+			// a is in file 1, b in files 2 and 3, c in file 4.
 			a, b, c := item("a-1", noon, 2), item("b-1", noon, 4), item("c-1", noon, 3)
 			b.Rows = append(b.Rows, item("b-1", noon.Add(-24*time.Hour), 2).Rows...)
 			for i := range b.Rows {
@@ -267,7 +265,7 @@ func TestRecovery_FalseClaims(t *testing.T) {
 	}
 }
 
-// Two files that say different things of one write are none.
+// Two files of one write that disagree on its items are both removed.
 func TestRecovery_FilesOfWriteDisagree(t *testing.T) {
 	const one, other = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000008.parquet"
 	root := t.TempDir()
@@ -284,8 +282,7 @@ func TestRecovery_FilesOfWriteDisagree(t *testing.T) {
 	wantStored(t, "contradicting files", root, before)
 }
 
-// Runs of ids that are not in the order in which they are written are none: adopting them would
-// take the longer the more they are, by the square.
+// A file with unsorted runs of item IDs is removed: recovering it would take quadratic time.
 func TestRecovery_RefusesUnsortedIDRuns(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})

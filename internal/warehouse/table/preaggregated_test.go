@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// keepSums keeps one sum of the rows of some files of a date next to them.
+// keepSums adds a rollup with one row, made from the given files of a date.
 func keepSums(m *Maintainer, date string, of []parquet.File) (parquet.File, error) {
 	return m.AddPreaggregated(context.Background(), date, of, Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		sum := methodspan.Row{Resource: shop, Kind: methodspan.KindAggregate, Level: methodspan.LevelHour, Class: "c", Method: "m", P: 1}
@@ -38,8 +38,8 @@ func keepSums(m *Maintainer, date string, of []parquet.File) (parquet.File, erro
 	})
 }
 
-// wantSums wants all sums of the newest snapshot to say what the files say that they are
-// of, and tells of how many files they are.
+// wantSums checks that all rollups of the newest snapshot agree with their source files. It returns the number of
+// source files.
 func wantSums(t *testing.T, what, root string) (of int) {
 	t.Helper()
 	s, err := Open(root)
@@ -53,7 +53,7 @@ func wantSums(t *testing.T, what, root string) (of int) {
 			if i < 0 {
 				t.Fatalf("%s: %s is of %s, which does not count", what, sums.Path, path)
 			}
-			want += s.Files[i].Rows // of one measurement each
+			want += s.Files[i].Rows // each row has one measurement
 		}
 		if slices.ContainsFunc(s.Files, func(f parquet.File) bool { return f.Path == sums.Path || f.Kind == KindPreaggregated }) {
 			t.Fatalf("%s: the sums count", what)
@@ -73,7 +73,7 @@ func wantSums(t *testing.T, what, root string) (of int) {
 	return of
 }
 
-// dateFiles are the files of a warehouse's dates, as they are on the disk.
+// dateFiles returns the names of all files in the directories of dates.
 func dateFiles(t *testing.T, root string) (names []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "date=*", "*"))
@@ -95,8 +95,8 @@ func onlyDate(t *testing.T, m *Maintainer) Date {
 	return dates[0]
 }
 
-// The rollup of a date stays while the files count that they are of, whatever is written
-// next to these, and goes with the first of them; another takes its place.
+// The rollup of a date stays while all its source files are listed, even if files are added. It is deleted once one
+// of them is removed, or another rollup replaces it.
 func TestRollup_KeptWithItsFiles(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -112,7 +112,7 @@ func TestRollup_KeptWithItsFiles(t *testing.T) {
 	want := func(what string, of, files int) {
 		t.Helper()
 		m.Close()
-		m = openMaintainer(t, root, Options{Now: now.now}) // deletes what nothing names
+		m = openMaintainer(t, root, Options{Now: now.now}) // deletes files that no manifest lists
 		wantStored(t, what, root, all...)
 		if got := wantSums(t, what, root); got != of {
 			t.Fatalf("%s: sums of %d files, want %d", what, got, of)
@@ -150,7 +150,7 @@ func TestRollup_KeptWithItsFiles(t *testing.T) {
 			t.Fatalf("%+v became %+v", made, got)
 		}
 	}
-	// later lets the grace of readers end.
+	// later advances the clock to the end of the readers' grace period.
 	later := func() { now.t = now.t.Add(DefaultGrace) }
 	want("at first", 0, 2)
 	keep(0, 1)
@@ -199,7 +199,7 @@ func TestRollup_KeptWithItsFiles(t *testing.T) {
 	}
 }
 
-// A date's sums go with it, and what is said to have gone has them.
+// The rollup of a date is dropped with it, and is part of the dates that Drop returns.
 func TestRollup_DroppedWithDate(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -214,7 +214,7 @@ func TestRollup_DroppedWithDate(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(gone, []Date{d}) || gone[0].Sums == nil {
 		t.Errorf("%+v went, %v", gone, err)
 	}
-	for _, left := range []int{2, 0} { // within the grace of readers, and after it
+	for _, left := range []int{2, 0} { // during the readers' grace period, then after it
 		m.Close()
 		m = openMaintainer(t, root, Options{Now: now.now})
 		if got := dateFiles(t, root); len(got) != left {
@@ -224,8 +224,8 @@ func TestRollup_DroppedWithDate(t *testing.T) {
 	}
 }
 
-// Sums of what somebody else has taken out meanwhile, of nothing, and without rows do not
-// come to be, and leave nothing behind.
+// AddPreaggregated adds no rollup and leaves no file if a source file was removed, no source file is given, or no
+// row is added.
 func TestAddPreaggregated_NothingToAdd(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -255,7 +255,8 @@ func TestAddPreaggregated_NothingToAdd(t *testing.T) {
 	}
 }
 
-// Sums whose commit is of unknown outcome are there or are not, and their file with them.
+// If committing a rollup fails before or after it takes effect, the rollup and its file are both absent or both
+// present.
 func TestRollup_UnknownOutcome(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		root := t.TempDir()
@@ -283,7 +284,7 @@ func TestRollup_UnknownOutcome(t *testing.T) {
 	}
 }
 
-// rewriteDate changes the manifest of the only date, as another program could.
+// rewriteDate edits the manifest of the only date, as another program could.
 func rewriteDate(t *testing.T, m *Maintainer, change func(map[string]any)) {
 	t.Helper()
 	err := m.publish(noon, func(c *commit, next *state) error {
@@ -313,8 +314,8 @@ func rewriteDate(t *testing.T, m *Maintainer, change func(map[string]any)) {
 	}
 }
 
-// A file of sums that the manifest does not name is not read. The next maintenance deletes it and
-// does not count its bytes.
+// A rollup file that the manifest does not list is not read. The next maintenance deletes it and does not count
+// its bytes.
 func TestRollup_NotNamedByManifest(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -351,8 +352,8 @@ func TestRollup_NotNamedByManifest(t *testing.T) {
 	}
 }
 
-// Sums of a file that does not count are none, and a manifest that names a file outside
-// its date for sums is damaged.
+// A rollup is ignored if a source file is not listed or it has none. A manifest that names a rollup outside its date
+// is corrupt.
 func TestRollup_InvalidInManifest(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -385,8 +386,7 @@ func TestRollup_InvalidInManifest(t *testing.T) {
 	}
 }
 
-// Sums are no reason to refuse a directory that has lost CURRENT: its rows are all in raw
-// files, and the sums go.
+// A directory with rollups that lost CURRENT is not refused if all rows are in raw files. The rollups are deleted.
 func TestRollup_CurrentLost(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -410,7 +410,7 @@ func TestRollup_CurrentLost(t *testing.T) {
 	}
 }
 
-// The sums are among what another place needs, behind the files that count.
+// The objects of a tree include the rollups, after the files of rows.
 func TestTree_ContainsRollups(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -451,8 +451,7 @@ func TestTree_ContainsRollups(t *testing.T) {
 	}
 }
 
-// A directory that takes over what another has made of the same warehouse takes its sums,
-// too, and gives up its own.
+// Rebase takes over the rollups of the other directory and drops its own.
 func TestRebase_TakesRollups(t *testing.T) {
 	a, b, later := item("a", noon, 3), item("b", noon, 2), item("later", noon, 4)
 	ours, other, sequence := shared(t, a, b)

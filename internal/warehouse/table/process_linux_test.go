@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childItem is the n-th item that the child writes, of one or two dates.
+// childItem returns the n-th item that the child writes. It spans one or two dates.
 func childItem(n int) methodspan.Item {
 	start := noon
 	if n%2 == 0 {
@@ -36,7 +36,7 @@ func childItem(n int) methodspan.Item {
 	return item(fmt.Sprintf("child-%d", n), start, 1+n%4)
 }
 
-// childWrites writes items until it is killed, and says when one is committed.
+// childWrites writes items until it is killed. It prints the number of each committed item.
 func childWrites(root string) {
 	w, err := NewWriter(root, Options{Now: (&clock{noon}).now, disk: lazyDisk{}})
 	if err != nil {
@@ -70,8 +70,8 @@ func child(t *testing.T, root string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// A writer that is killed loses nothing that it had acknowledged, and what it
-// had not comes out whole or not at all; the next one starts without help.
+// A killed writer loses no acknowledged write. Its last, unacknowledged write is stored completely or not at all.
+// The next writer starts without manual repair.
 func TestWriter_Killed(t *testing.T) {
 	root := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -88,7 +88,7 @@ func TestWriter_Killed(t *testing.T) {
 				break
 			}
 		}
-		// It is somewhere in its next write.
+		// The child is now at some step of its next write.
 		time.Sleep(time.Duration(rng.IntN(3000)) * time.Microsecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestWriter_Killed(t *testing.T) {
 		}
 		what := fmt.Sprintf("round %d, killed after %d", round, last)
 		if len(storedPlaces(t, root)) > len(wantPlaces(want...)) {
-			last++ // committed, and killed before it could say so
+			last++ // committed, but killed before it printed this
 			want = append(want, childItem(last))
 		}
 		wantStored(t, what, root, want...)
@@ -136,8 +136,8 @@ func TestNewWriter_SecondRefused(t *testing.T) {
 	}
 }
 
-// On a disk that is full the writer removes what it could not finish, says what
-// to do, leaves what is stored alone and goes on once there is room.
+// On a full disk the writer removes unfinished files, returns an error with a hint and keeps stored rows intact. It
+// continues once there is space.
 func TestWriter_DiskFull(t *testing.T) {
 	root := t.TempDir()
 	if err := syscall.Mount("corehour-test", root, "tmpfs", 0, "size=256k"); err != nil {
@@ -163,7 +163,7 @@ func TestWriter_DiskFull(t *testing.T) {
 	wantFull(t, failure, root)
 	wantStored(t, "full", root, stored...)
 	wantTidy(t, "full", root)
-	// Whatever step the space runs out at.
+	// The space runs out at different steps.
 	for n := range 200 {
 		filler := root + "/filler"
 		if err := os.WriteFile(filler, make([]byte, 1024*(n%64)), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
@@ -202,7 +202,7 @@ func wantFull(t *testing.T, err error, root string) {
 	}
 }
 
-// fullDisk has no room for anything new.
+// fullDisk fails to create any file, with ENOSPC.
 type fullDisk struct{ lazyDisk }
 
 func (fullDisk) create(path string) (diskFile, error) {

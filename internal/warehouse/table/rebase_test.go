@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// shared makes a warehouse and a copy of it, as a bucket and a directory are, and tells
-// the sequence up to which both have all.
+// shared creates a warehouse and a copy of it, like a local directory and its bucket. It returns the last sequence
+// number of both.
 func shared(t *testing.T, items ...methodspan.Item) (ours, other string, sequence int64) {
 	t.Helper()
 	ours, other = t.TempDir(), t.TempDir()
@@ -40,7 +40,7 @@ func treeOf(t testing.TB, root string) *Tree {
 	return tree
 }
 
-// bringFiles does what a download would.
+// bringFiles copies missing files of the warehouse in to from the directory from, as a download would.
 func bringFiles(t testing.TB, from, to string) {
 	t.Helper()
 	for _, o := range treeOf(t, to).Objects {
@@ -58,9 +58,8 @@ func bringFiles(t testing.TB, from, to string) {
 	}
 }
 
-// TestRebase_FaultAtEveryStep: maintenance has merged a copy, and this directory has written
-// on. Whatever step fails or is the last one before a crash, the rows of either are
-// there, and the next try ends it.
+// Maintenance has merged a copy while this directory got more writes. If any step of Rebase fails or the machine
+// crashes there, the rows of both are kept, and the next Rebase succeeds.
 func TestRebase_FaultAtEveryStep(t *testing.T) {
 	yesterday := noon.AddDate(0, 0, -1)
 	var common []methodspan.Item
@@ -145,7 +144,7 @@ func TestRebase_FaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// whole is a copy of a directory with all files that count.
+// whole returns a copy of ours in which all listed files exist; files missing there come from other.
 func whole(t testing.TB, other, ours string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -156,8 +155,8 @@ func whole(t testing.TB, other, ours string) string {
 	return root
 }
 
-// TestRebase_AnotherWriter: another has written raw files of the same names. Without
-// rows of its own the directory takes them over; with some nothing changes.
+// Another writer has written raw files with the same names. Without new rows of its own the directory takes them
+// over; otherwise Rebase returns ErrApart and changes nothing.
 func TestRebase_AnotherWriter(t *testing.T) {
 	a, b, c, d := item("a", noon, 2), item("b", noon, 2), item("c", noon, 2), item("d", noon, 2)
 	ours, other, sequence := shared(t, a)
@@ -186,8 +185,8 @@ func TestRebase_AnotherWriter(t *testing.T) {
 	wantStored(t, "apart", whole(t, other, ours), a, b, c, d)
 }
 
-// TestRebase_ManyFiles: lists in parts, dates that the other has dropped, and what is
-// not needed afterwards.
+// Rebase handles dates whose files are listed in parts. It returns ErrApart if this directory has rows of a date
+// that the other has dropped.
 func TestRebase_ManyFiles(t *testing.T) {
 	var common []methodspan.Item
 	for i := range filesPerPart + 3 {

@@ -2,8 +2,8 @@ package table
 
 import "testing"
 
-// everyStep returns 1, or stride in short mode: tests that fail at every step then fail at every
-// stride-th.
+// everyStep returns 1, or stride in short mode. Tests that inject a fault at every step then do so at every
+// stride-th step.
 func everyStep(stride int) int {
 	if testing.Short() {
 		return stride

@@ -27,8 +27,8 @@ func TestOpen_InvalidManifest(t *testing.T) {
 		w.Close()
 		return root
 	}
-	// change rewrites the manifest of the date, and all that leads to it, so
-	// that the checksums are right and what it says is wrong.
+	// change edits the manifest of the date and updates all references to it, so that the checksums are valid
+	// and only its content is wrong.
 	change := func(t *testing.T, root string, f func(*dateManifest)) {
 		name, sum, err := readCurrent(root)
 		if err != nil {
@@ -145,8 +145,8 @@ func TestOpen_InvalidManifest(t *testing.T) {
 	}
 }
 
-// A warehouse whose CURRENT is lost is not one that has no rows yet; one that is being
-// made is.
+// If CURRENT is lost after several commits, Open reports the warehouse as corrupt. During the first commit it
+// reports it as empty.
 func TestOpen_CurrentLost(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -173,7 +173,7 @@ func TestOpen_CurrentLost(t *testing.T) {
 	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrCorrupt) {
 		t.Errorf("maintenance: %v", err)
 	}
-	// As docs/README.md has it: a start takes raw files up by itself.
+	// As docs/README.md describes, a start recovers raw files without help.
 	openWriter(t, root, Options{}).Close()
 	wantStored(t, "after a start", root, item("p-1", noon, 2), item("p-2", noon, 2), item("p-3", noon, 2))
 }
@@ -200,8 +200,8 @@ func TestOpen_RefusesNewerSchemas(t *testing.T) {
 	}
 }
 
-// Readers that open and read while the writer commits see each commit wholly or
-// not at all, and never an error, even if old manifests go at once.
+// Readers that open and read during commits see each commit completely or not at all. They never get an error,
+// even if old manifests are deleted at once.
 func TestOpen_SeesWholeCommits(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
@@ -228,7 +228,7 @@ func TestOpen_SeesWholeCommits(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				after := done.Load() + 1 // the one under way may count already
+				after := done.Load() + 1 // the commit in progress can be visible already
 				rows := s.Rows()
 				if rows%rowsEach != 0 || rows < before*rowsEach || rows > after*rowsEach || s.Generation < last {
 					t.Errorf("%d rows in generation %d after %d, with %d to %d commits", rows, s.Generation, last, before, after)
@@ -255,7 +255,7 @@ func TestOpen_SeesWholeCommits(t *testing.T) {
 	if reads.Load() < 20 {
 		t.Errorf("only %d reads", reads.Load())
 	}
-	wantManifests(t, root, 4) // CURRENT's, and those that were replaced by it
+	wantManifests(t, root, 4) // those of CURRENT, and those that it replaced
 	if n := len(storedPlaces(t, root)); n != commits*rowsEach {
 		t.Errorf("%d rows", n)
 	}
@@ -277,8 +277,7 @@ func FuzzCurrent(f *testing.F) {
 	})
 }
 
-// However often a first commit fails, a reader finds a warehouse without rows: never one
-// that has lost its state.
+// However often a first commit fails, a reader finds a warehouse without rows, never one that lost its state.
 func TestOpen_FirstCommitFails(t *testing.T) {
 	for failing := 1; ; failing++ {
 		root := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
-// A start that finds files of a newer program says so, and leaves them to it.
+// A start that finds files of a newer program returns ErrNewer and does not touch them.
 func TestRecovery_KeepsNewerFiles(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -33,7 +33,7 @@ func TestRecovery_KeepsNewerFiles(t *testing.T) {
 		t.Fatalf("the footer has no %q", version)
 	}
 	newer := reseal(t, bytes.Replace(data, []byte(version), []byte(version[:len(version)-1]+"9"), 1))
-	for _, name := range []string{currentName, manifestDir} { // as if it had never been committed
+	for _, name := range []string{currentName, manifestDir} { // as if nothing had ever been committed
 		if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestRecovery_KeepsNewerFiles(t *testing.T) {
 	}
 }
 
-// reseal gives a file that was changed the checksum that it would have been written with.
+// reseal updates the checksum in the footer of a modified file.
 func reseal(t *testing.T, file []byte) []byte {
 	t.Helper()
 	at := bytes.LastIndex(file, []byte(sealKey))

@@ -78,8 +78,7 @@ func stored(t testing.TB, root string) []methodspan.Row {
 	return all
 }
 
-// lazyDisk is the real disk without waiting for it, for tests that have no
-// power cut in them.
+// lazyDisk is the real disk without syncs, for tests that do not simulate a power failure.
 type lazyDisk struct{ osDisk }
 
 func (lazyDisk) syncDir(string) error { return nil }
@@ -96,13 +95,13 @@ type lazyFile struct{ diskFile }
 
 func (lazyFile) Sync() error { return nil }
 
-// place is what tells rows of different items apart.
+// place identifies a stored row.
 type place struct {
 	BatchID string `parquet:"batch_id,optional,dict"`
 	RowSeq  int32  `parquet:"row_seq"`
 }
 
-// storedPlaces is places(stored(t, root)), faster.
+// storedPlaces is a faster places(stored(t, root)).
 func storedPlaces(t testing.TB, root string) []string {
 	t.Helper()
 	s, err := Open(root)
@@ -124,7 +123,7 @@ func storedPlaces(t testing.TB, root string) []string {
 	return p
 }
 
-// placesRead keeps what was read of files that have not changed since.
+// placesRead caches the places of files, by path, size and modification time.
 var placesRead = map[string][]string{}
 
 func placesOf(t testing.TB, path string) (p []string) {
@@ -148,7 +147,7 @@ func placesOf(t testing.TB, path string) (p []string) {
 	return p
 }
 
-// places lists "item/row" for every stored row, sorted: each must be there once.
+// places returns "item/row" for every stored row, sorted. Duplicates stay visible.
 func places(rows []methodspan.Row) []string {
 	var p []string
 	for _, r := range rows {
@@ -192,7 +191,7 @@ func TestWriter_ThenOpen(t *testing.T) {
 	}
 }
 
-// An older CURRENT under a writer at work would make what was written since vanish.
+// A writer notices if its CURRENT is replaced by an older one: the next commit would lose all later rows.
 func TestWriter_CurrentReplacedByOlder(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -248,7 +247,7 @@ func items(n, rows int) []methodspan.Item {
 	return []methodspan.Item{item(fmt.Sprintf("p-%d", n), noon, rows)}
 }
 
-// wantManifests checks how many manifests there are at most.
+// wantManifests checks that there are at most most manifests.
 func wantManifests(t *testing.T, root string, most int) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(root, manifestDir))
@@ -260,7 +259,7 @@ func wantManifests(t *testing.T, root string, most int) {
 	}
 }
 
-// Replaced manifests stay for the grace, across a restart too, and not longer.
+// Replaced manifests are kept for the grace period, also across a restart, and no longer.
 func TestWriter_KeepsManifestsForGrace(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
@@ -290,7 +289,7 @@ func TestWriter_KeepsManifestsForGrace(t *testing.T) {
 	}
 }
 
-// A date with many files is listed in parts that are written once.
+// The files of a date with many files are listed in parts, each written once.
 func TestWriter_ManyFilesOfDate(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}
@@ -343,7 +342,7 @@ func TestWriter_RefusesSingleRows(t *testing.T) {
 	if got := len(storedPlaces(t, root)); got != 5 {
 		t.Errorf("%d rows are stored", got)
 	}
-	// So many errors that they are not all told.
+	// More errors than the writer returns.
 	var many []methodspan.Item
 	for i := range 200 {
 		many = append(many, item(fmt.Sprintf("late-%d", i+2), noon.Add(-40*24*time.Hour), 2))
@@ -381,8 +380,8 @@ func TestNewWriter_InvalidOptions(t *testing.T) {
 	}
 }
 
-// startedIn lists the files that may hold rows that started in [from, to). A zero time leaves
-// that side open.
+// startedIn returns the files that can hold rows that started in [from, to). A zero time means no limit on that
+// side.
 func startedIn(all []parquet.File, from, to time.Time) (files []parquet.File) {
 	for _, f := range all {
 		if !from.IsZero() && f.MaxStartNS < from.UnixNano() || !to.IsZero() && f.MinStartNS >= to.UnixNano() {
