@@ -59,16 +59,7 @@ func firstAlert(t *testing.T, r result) alert.Alert {
 	return found.Alerts[0]
 }
 
-// third appends a third release to the warehouse of twoReleases. rate is its own CPU time per call of Rate.
-func third(t *testing.T, root, version string, rate time.Duration) {
-	s := fixture.Shop{
-		Seed: 3, Version: version, Instances: []string{"e", "f"}, Start: fixture.Start.Add(75 * time.Minute), Minutes: 40, Requests: 20,
-		OwnCPU: fixture.DefaultOwnCPU(),
-	}
-	s.OwnCPU[fixture.Rate] = rate
-	items, _ := s.Run()
-	fixture.Append(t, root, fixture.Start.Add(24*time.Hour), items)
-}
+var third = fixture.ThirdRelease
 
 // The life of an alert: delivered once across restarts, silenced, resolved.
 func TestDelivery(t *testing.T) {

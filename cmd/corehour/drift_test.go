@@ -19,32 +19,9 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-const (
-	rises = "shop/cart.(*Cart).Total"
-	steps = "shop/tax.Rate"
-)
-
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
-// months returns 90 days of a shop, starting on Monday, January 5th. One method becomes 10% more expensive
-// gradually, from February 2nd to April 2nd. Another becomes 5% more expensive on March 10th; the tests
-// expect a date within three days of it.
-func months() fixture.Daily {
-	return fixture.Daily{
-		Seed: 3, First: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Days: 90, Records: 400,
-		Methods: []string{rises, steps, "shop/log.Write", "shop/web.(*Handler).Serve", "shop/store.Load", "shop/store.Save", "shop/mail.Send",
-			"shop/price.Of", "shop/stock.Count", "shop/user.Login", "shop/user.Logout"},
-		Cost: func(method string, day int) float64 {
-			switch {
-			case method == rises:
-				return 1 + 0.1*math.Min(1, math.Max(0, float64(day-28)/60))
-			case method == steps && day >= 64:
-				return 1.05
-			}
-			return 1
-		},
-	}
-}
+var months = fixture.Months
 
 var april = time.Date(2026, 4, 7, 15, 0, 0, 0, time.UTC)
 
@@ -284,9 +261,9 @@ func TestDrift_Accepted(t *testing.T) {
 	m.Days, m.Methods = 147, m.Methods[1:8]
 	m.Cost = func(method string, day int) float64 {
 		switch {
-		case method == steps && day >= 110:
+		case method == fixture.Rate && day >= 110:
 			return 1.05 * 1.2
-		case method == steps && day >= 64:
+		case method == fixture.Rate && day >= 64:
 			return 1.05
 		}
 		return 1

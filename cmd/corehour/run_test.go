@@ -15,9 +15,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/test/fixture"
+	goldenfile "github.com/corehour/corehour/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 // TestMain keeps the files that commands cache out of the user's cache directory.
 func TestMain(m *testing.M) {
@@ -52,42 +51,11 @@ func corehour(args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// golden compares got with a file in testdata. With -update it writes the file instead.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
-
-// twoReleases returns a warehouse of the service "shop", whose second release made one method twice as expensive.
-// rates is the sampling probability of three of its methods.
-func twoReleases(t *testing.T, rates float64) string {
-	t.Helper()
-	first := fixture.Shop{
-		Seed: 1, Version: "1.9.0", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 40, Requests: 20,
-		Rate: map[string]float64{fixture.Total: rates, fixture.Rate: rates, fixture.Log: rates},
-	}
-	second := first
-	second.Seed, second.Version, second.Instances, second.Start = 2, "1.10.0", []string{"c", "d"}, fixture.Start.Add(30*time.Minute)
-	second.OwnCPU = fixture.DefaultOwnCPU()
-	second.OwnCPU[fixture.Rate] *= 2
-	items, _ := first.Run()
-	more, _ := second.Run()
-	return fixture.Write(t, items, more)
-}
-
-var evening = fixture.Start.Add(2 * time.Hour)
+var (
+	evening     = fixture.Evening
+	twoReleases = fixture.TwoReleases
+	golden      = goldenfile.Check
+)
 
 func TestRegress(t *testing.T) {
 	clock(t, evening)

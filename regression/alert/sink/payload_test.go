@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/test/golden"
 )
 
 // indented formats a payload and checks that it is JSON.
@@ -63,7 +64,7 @@ func TestPayloads(t *testing.T) {
 				t.Fatal(kind, err)
 			}
 			r := <-got
-			golden(t, kind+"_"+name+".json", indented(t, r.body))
+			golden.Check(t, kind+"_"+name+".json", indented(t, r.body))
 			if r.path != "/hooks/secret-token" || r.header.Get("Authorization") != "Bearer very-secret" || r.header.Get("X-Team") != "a" ||
 				r.header.Get("Content-Type") != "application/json" || r.header.Get("Idempotency-Key") != messages[0].ID {
 				t.Errorf("%s: %+v", kind, r)
