@@ -118,6 +118,8 @@ bench-verdicts: build #: Time and memory of verdicts on 1,000 methods, and on a 
 	@$(call show,verdicts,$(GO) run ./test/bench/verdicts --corehour $(BIN)/corehour)
 bench-truth: build #: Measured costs next to a service whose work is known (FOR=3m).
 	@$(call measure,truth,--duration $(or $(FOR),3m))
+bench-rollout: build #: Two versions of real servers under load, one function slower: found, and nothing else (SERVERS=nats,etcd,victoriametrics, PROCESSES=1,3, CHANGE=0,25,50,100, FOR=15m, KEEP=directory).
+	@$(call measure,rollout,--strict --duration $(or $(FOR),15m) $(call option,SERVERS,--servers) $(call option,PROCESSES,--processes) $(call option,CHANGE,--change) $(if $(KEEP),--keep $(abspath $(KEEP))))
 bench-clients: build #: Calls of stock OpenTelemetry clients next to their own counters (CLIENTS=go,node,python,java).
 	@$(call measure,clients,$(call option,CLIENTS,--families))
 bench-hostile: build #: Attacks on the collector: figures of other services and its memory must not change.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,18 +49,8 @@ func startPipeline(t *testing.T, overrides string) *pipeline {
 func newShippedPipeline(t *testing.T, overrides string) *pipeline {
 	t.Helper()
 	p := newPipeline(t, overrides)
-	p.Configs[0] = "../config/collector.yaml"
-	host, port, _ := strings.Cut(p.Metrics, ":")
-	p.Env = []string{
-		"COREHOUR_WAREHOUSE=" + p.Warehouse,
-		"COREHOUR_SAMPLER_STATE=" + filepath.Join(t.TempDir(), "sampler.state"),
-		"COREHOUR_GRPC_ENDPOINT=" + p.GRPC,
-		"COREHOUR_HTTP_ENDPOINT=" + p.HTTP,
-		"COREHOUR_RATES_ADDRESS=" + p.Rates,
-		"COREHOUR_JAEGER_ADDRESS=localhost:0",
-		"COREHOUR_HEALTH_ENDPOINT=" + p.Health,
-		"COREHOUR_METRICS_HOST=" + host,
-		"COREHOUR_METRICS_PORT=" + port,
+	if err := p.UseConfig("../config/collector.yaml"); err != nil {
+		t.Fatal(err)
 	}
 	return p
 }

@@ -98,6 +98,24 @@ func NewCollector(binary, dir, warehouse, overrides string) (*Collector, error) 
 	return c, nil
 }
 
+// UseConfig replaces the base by a file of config/, with only addresses and paths set.
+func (c *Collector) UseConfig(path string) error {
+	host, port, err := net.SplitHostPort(c.Metrics)
+	c.Configs[0] = path
+	c.Env = []string{
+		"COREHOUR_WAREHOUSE=" + c.Warehouse,
+		"COREHOUR_SAMPLER_STATE=" + filepath.Join(c.Dir, "sampler.state"),
+		"COREHOUR_GRPC_ENDPOINT=" + c.GRPC,
+		"COREHOUR_HTTP_ENDPOINT=" + c.HTTP,
+		"COREHOUR_RATES_ADDRESS=" + c.Rates,
+		"COREHOUR_JAEGER_ADDRESS=localhost:0",
+		"COREHOUR_HEALTH_ENDPOINT=" + c.Health,
+		"COREHOUR_METRICS_HOST=" + host,
+		"COREHOUR_METRICS_PORT=" + port,
+	}
+	return err
+}
+
 func (c *Collector) addConfig(name, text string) error {
 	path := filepath.Join(c.Dir, name)
 	c.Configs = append(c.Configs, path)

@@ -50,6 +50,7 @@ type Alert struct {
 	Service       string  `json:"service"`
 	Class         string  `json:"class"`
 	Method        string  `json:"method"`
+	Caller        string  `json:"caller"`
 	BaseVersion   string  `json:"base_version"`
 	HeadVersion   string  `json:"head_version"`
 	Metric        string  `json:"metric"`
