@@ -14,10 +14,10 @@ import (
 // victoria is a time series database: imports in three formats, queries over a minute to an hour, and searches for series.
 var victoria = server{
 	module: "github.com/VictoriaMetrics/VictoriaMetrics@v1.150.0", pkg: "./app/victoria-metrics",
-	rate: 15,
+	rate: 25,
 	plant: plant{
-		class: "github.com/VictoriaMetrics/VictoriaMetrics/lib/storage.indexSearch", method: "searchMetricName", file: "lib/storage/index_db.go", ns: 1000,
-		before: "func (is *indexSearch) searchMetricName(dst []byte, metricID uint64) ([]byte, bool) {",
+		class: "github.com/VictoriaMetrics/VictoriaMetrics/lib/workingsetcache.Cache", method: "Get", file: "lib/workingsetcache/cache.go", ns: 900,
+		before: "func (c *Cache) Get(dst, key []byte) []byte {",
 	},
 	args: func(p *process) ([]string, error) {
 		return []string{"-storageDataPath", filepath.Join(p.dir, "store"), "-httpListenAddr", p.addresses[0], "-memory.allowedBytes", "256MB",
@@ -38,7 +38,7 @@ var victoriaQueries = []string{
 	`topk(3, avg_over_time(cpu_usage{host=~"host-1.*"}[1m]))`,
 	`max(requests_total{path!="/p3"}) by (job) / ignoring(x) group_left min(requests_total) by (job)`,
 	`label_replace(cpu_usage, "short", "$1", "host", "host-(.+)") > 10`,
-	`quantile_over_time(0.5, cpu_usage[5m]) or increase(requests_total[5m])`,
+	`avg_over_time(cpu_usage[5m]) or increase(requests_total[5m])`,
 }
 
 func (c *victoriaClient) round(ctx context.Context, n int) error {
