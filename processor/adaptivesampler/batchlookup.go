@@ -12,15 +12,15 @@ import (
 // batchLookup looks up the methods of one batch. It holds the table's read lock until end, which is cheaper
 // than locking for each span. New groups and methods stay in batchLookup until then.
 type batchLookup struct {
-	table    *methodTable
-	sender   string
-	group    *group
-	newborn  map[decide.Group]*group
-	found    map[foundKey]*method
-	overflow int64 // spans whose method shares an overflow place
+	table      *methodTable
+	sender     string
+	group      *group
+	newGroups  map[decide.Group]*group
+	newMethods map[newMethodKey]*method
+	overflow   int64 // spans whose method shares an overflow place
 }
 
-type foundKey struct {
+type newMethodKey struct {
 	group *group
 	key   methodKey
 }
@@ -46,25 +46,25 @@ func (r *batchLookup) groupOf(id decide.Group) *group {
 	if g, ok := r.table.groups[id]; ok {
 		return g
 	}
-	if g, ok := r.newborn[id]; ok {
+	if g, ok := r.newGroups[id]; ok {
 		return g
 	}
 	size := len(id.Namespace) + len(id.Service) + len(id.Environment) + len(id.Version)
-	if full, _ := r.table.fullFor(r.sender, len(r.newborn), 0); full || size > maxName {
+	if full, _ := r.table.fullFor(r.sender, len(r.newGroups), 0); full || size > maxName {
 		return r.table.overflowGroup
 	}
-	if r.newborn == nil {
-		r.newborn = make(map[decide.Group]*group)
+	if r.newGroups == nil {
+		r.newGroups = make(map[decide.Group]*group)
 	}
 	g := r.table.newGroup(id, r.sender)
-	r.newborn[id] = g
+	r.newGroups[id] = g
 	return g
 }
 
 // beginTakeover records that the service uses rates that a collector served. If the service is new in this
 // table, another collector served them.
 func (r *batchLookup) beginTakeover(now time.Time) {
-	if r.newborn[r.group.Group] == r.group {
+	if r.newGroups[r.group.Group] == r.group {
 		r.group.takeover.begin(now)
 	}
 }
@@ -72,19 +72,19 @@ func (r *batchLookup) beginTakeover(now time.Time) {
 // lookup returns the method of key and the decision for its spans.
 func (r *batchLookup) lookup(key methodKey) (*method, *decision) {
 	g := r.group
-	if key.plainly() {
+	if key.isQualified() {
 		if m, ok := g.plain[key.Class]; ok {
 			return m, m.decision
 		}
 	} else if m, ok := g.apart[key]; ok {
 		return m, m.decision
 	}
-	return r.miss(key)
+	return r.lookupNew(key)
 }
 
-func (r *batchLookup) miss(key methodKey) (*method, *decision) {
+func (r *batchLookup) lookupNew(key methodKey) (*method, *decision) {
 	g := r.group
-	if m, ok := r.found[foundKey{g, key}]; ok {
+	if m, ok := r.newMethods[newMethodKey{g, key}]; ok {
 		return m, m.decision
 	}
 	f := key.parse()
@@ -92,26 +92,26 @@ func (r *batchLookup) miss(key methodKey) (*method, *decision) {
 		return g.overflow, g.overflow.decision
 	}
 	m, known := g.methods[f] // known under another spelling
-	if _, full := r.table.fullFor(g.sender, 0, len(r.found)); full || g == r.table.overflowGroup || key.len() > maxName {
+	if _, full := r.table.fullFor(g.sender, 0, len(r.newMethods)); full || g == r.table.overflowGroup || key.len() > maxName {
 		if known {
 			return m, m.decision
 		}
 		r.overflow++
-		return g.overflow, r.shared(f)
+		return g.overflow, r.overflowDecision(f)
 	}
-	if r.found == nil {
-		r.found = make(map[foundKey]*method)
+	if r.newMethods == nil {
+		r.newMethods = make(map[newMethodKey]*method)
 	}
 	if !known {
 		m = r.table.newMethod(g, f, key.name())
 	}
-	r.found[foundKey{g, key}] = m
+	r.newMethods[newMethodKey{g, key}] = m
 	return m, m.decision
 }
 
-// shared returns the decision for a method that shares the overflow place: the decision of the method file if
+// overflowDecision returns the decision for a method that shares the overflow place: the decision of the method file if
 // it sets one, else the decision of the group's overflow place.
-func (r *batchLookup) shared(f methodspan.Function) *decision {
+func (r *batchLookup) overflowDecision(f methodspan.Function) *decision {
 	rule, fixed := r.table.rules.find(f)
 	if fixed.off() || rule != nil && rule.Rate > 0 {
 		return fixed
@@ -124,16 +124,16 @@ func (r *batchLookup) shared(f methodspan.Function) *decision {
 func (r *batchLookup) end(now time.Time) {
 	t := r.table
 	t.mu.RUnlock()
-	if len(r.found) == 0 && len(r.newborn) == 0 {
+	if len(r.newMethods) == 0 && len(r.newGroups) == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	homes := make(map[*group]*group, len(r.newborn))
-	for _, g := range r.newborn {
+	homes := make(map[*group]*group, len(r.newGroups))
+	for _, g := range r.newGroups {
 		homes[g] = t.installGroup(g)
 	}
-	for at, m := range r.found {
+	for at, m := range r.newMethods {
 		home, ok := homes[at.group]
 		if !ok {
 			home = t.homeOf(at.group)
@@ -163,8 +163,8 @@ func (t *methodTable) installGroup(g *group) *group {
 		home = t.overflowGroup
 	default:
 		home = t.newGroup(cloneGroup(g.Group), strings.Clone(g.sender))
-		t.born++
-		home.ordinal = t.born
+		t.groupsAdded++
+		home.ordinal = t.groupsAdded
 		home.takeover.until.Store(g.takeover.until.Load())
 		t.groups[home.Group] = home
 		t.addHolding(home.sender, 1, 0)
@@ -192,32 +192,32 @@ func (t *methodTable) place(g *group, key methodKey, m *method, now time.Time) {
 		home.faded = now
 		g.methods[home.function] = home
 		g.changed = true
-		t.spell(g, key, home)
-	case !full && !g.spelled(key):
-		t.spell(g, key.clone(), home)
+		t.addSpelling(g, key, home)
+	case !full && !g.hasSpelling(key):
+		t.addSpelling(g, key.clone(), home)
 	}
 	if home != m {
 		home.merge(m)
 	}
 }
 
-// plainly reports whether the key is only a qualified name.
-func (k methodKey) plainly() bool { return k.Method == "" && k.signature == "" }
+// isQualified reports whether the key is only a qualified name.
+func (k methodKey) isQualified() bool { return k.Method == "" && k.signature == "" }
 
-func (g *group) spelled(key methodKey) bool {
-	if key.plainly() {
+func (g *group) hasSpelling(key methodKey) bool {
+	if key.isQualified() {
 		return g.plain[key.Class] != nil
 	}
 	return g.apart[key] != nil
 }
 
-// spell adds a spelling of a method. The table bounds spellings, not methods, because one method can have any
+// addSpelling adds a spelling of a method. The table bounds spellings, not methods, because one method can have any
 // number of them.
-func (t *methodTable) spell(g *group, key methodKey, m *method) {
+func (t *methodTable) addSpelling(g *group, key methodKey, m *method) {
 	t.count++
 	t.addHolding(g.sender, 0, 1)
 	m.spellings++
-	if key.plainly() {
+	if key.isQualified() {
 		g.plain[key.Class] = m
 	} else {
 		g.apart[key] = m

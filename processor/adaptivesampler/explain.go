@@ -35,7 +35,7 @@ func (l *controlLoop) Explain(target rates.Target, name string) []rates.Explanat
 	f := methodspan.ParseFunction(name)
 	var all []rates.Explanation
 	for _, g := range groups {
-		found := g.named(name, f)
+		found := g.findByName(name, f)
 		for _, m := range found {
 			all = append(all, l.explain(m))
 		}
@@ -52,9 +52,9 @@ func (l *controlLoop) Explain(target rates.Target, name string) []rates.Explanat
 
 func matches(asked, is string) bool { return asked == "" || asked == is }
 
-// named returns the methods of a name, which can be spelled as in spans, in normal form, or as the name of the
+// findByName returns the methods of a name, which can be spelled as in spans, in normal form, or as the name of the
 // method's spans.
-func (g *group) named(name string, f methodspan.Function) []*method {
+func (g *group) findByName(name string, f methodspan.Function) []*method {
 	if m, ok := g.plain[name]; ok {
 		return []*method{m}
 	}
@@ -95,14 +95,14 @@ func (l *controlLoop) base(g *group, name string, rule *methodfile.Rule, d *deci
 	switch {
 	case rule != nil:
 		e.Rule = rule.Reason
-	case l.file != nil && speaks(&l.table.rules.file.Default):
+	case l.file != nil && setsDefaults(&l.table.rules.file.Default):
 		e.Rule = l.table.rules.file.Default.Reason
 	}
 	return e
 }
 
-// speaks reports whether the method file sets defaults.
-func speaks(d *methodfile.Rule) bool {
+// setsDefaults reports whether the method file sets defaults.
+func setsDefaults(d *methodfile.Rule) bool {
 	return d.Rate > 0 || d.Min > 0 || d.Max < 1 || d.Mode != methodfile.ModeSample || d.Tier != "" ||
 		d.CPURate > 0 || d.Tail || d.Stack || d.Blocking
 }
@@ -153,14 +153,14 @@ func (l *controlLoop) explain(m *method) rates.Explanation {
 		if d.shadow || t.arrived > 0 && t.arrived < inForce {
 			inForce = t.arrived
 		}
-		e.ErrorOfDay = known(dayError(cv, e.CallsPerSecond, inForce*share))
-		e.ErrorOfDayDouble = known(dayError(cv, e.CallsPerSecond, min(1, 2*inForce*share)))
+		e.ErrorOfDay = finiteOrNil(dayError(cv, e.CallsPerSecond, inForce*share))
+		e.ErrorOfDayDouble = finiteOrNil(dayError(cv, e.CallsPerSecond, min(1, 2*inForce*share)))
 	}
 	e.Reason = l.sentence(&e, d)
 	return e
 }
 
-func known(x float64) *float64 {
+func finiteOrNil(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
 	}

@@ -61,7 +61,7 @@ type methodSums struct {
 
 	// For single calls without the tail sample: the number of records that arrived, the number of calls they
 	// represent, and the number of records that the decided rates keep before a limit cuts them.
-	drawn, stood, asked float64
+	drawn, represented, asked float64
 
 	above, callees float64 // for the scorecard; callees in ns
 }
@@ -71,7 +71,7 @@ func (s *methodSums) fade(by float64) {
 	s.calls *= by
 	s.kept *= by
 	s.drawn *= by
-	s.stood *= by
+	s.represented *= by
 	s.asked *= by
 	s.entry *= by
 	s.called *= by
@@ -85,7 +85,7 @@ func (s *methodSums) addMethodSums(o *methodSums) {
 	s.calls += o.calls
 	s.kept += o.kept
 	s.drawn += o.drawn
-	s.stood += o.stood
+	s.represented += o.represented
 	s.asked += o.asked
 	s.entry += o.entry
 	s.called += o.called
@@ -133,7 +133,7 @@ func (t *methodTable) learn(m *method, span ptrace.Span, s *measurement, p float
 		m.now.above += weight * t.meter.heavy(s, took/weight)
 	}
 	m.mu.Unlock()
-	m.group.charge(s.Text(methodspan.FieldCaller), m, took)
+	m.group.addCalleeTime(s.Text(methodspan.FieldCaller), m, took)
 }
 
 // addSpan adds a span in the interval epoch. m.mu must be held.
@@ -159,7 +159,7 @@ func (m *method) addSpan(epoch int64, span ptrace.Span, s *measurement, p float6
 		m.call(epoch, span, s, p)
 		if s.Text(methodspan.FieldStratum) == "" {
 			m.now.drawn++
-			m.now.stood += 1 / p
+			m.now.represented += 1 / p
 			m.now.asked += asked
 		}
 	}

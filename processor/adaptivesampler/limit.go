@@ -103,8 +103,8 @@ func newIntervalLimits(c *Config) *intervalLimits {
 	return l
 }
 
-// of returns the limits of a group: that of its service and that of its sender. It creates missing ones.
-func (l *intervalLimits) of(id decide.Group, sender string) (both [2]*intervalLimit) {
+// forGroup returns the limits of a group: that of its service and that of its sender. It creates missing ones.
+func (l *intervalLimits) forGroup(id decide.Group, sender string) (both [2]*intervalLimit) {
 	if l.service <= 0 && l.total <= 0 {
 		return both
 	}
@@ -125,15 +125,15 @@ func (l *intervalLimits) of(id decide.Group, sender string) (both [2]*intervalLi
 		both[0] = l.byService[id]
 	}
 	if l.total > 0 {
-		both[1] = l.ofSender(sender, now)
+		both[1] = l.senderLimit(sender, now)
 	}
 	return both
 }
 
-// ofSender returns the limit of a sender. A new limit starts with an equal share, and its first review computes
+// senderLimit returns the limit of a sender. A new limit starts with an equal share, and its first review computes
 // the real one. Beyond maxGroups senders, all new ones share one limit until the next interval. l.mu must be
 // held.
-func (l *intervalLimits) ofSender(sender string, now time.Time) *intervalLimit {
+func (l *intervalLimits) senderLimit(sender string, now time.Time) *intervalLimit {
 	own := l.bySender[sender]
 	if own == nil && len(l.bySender) >= maxGroups {
 		sender = ""
@@ -178,9 +178,9 @@ func endOf(now time.Time, interval time.Duration) time.Time {
 	return end
 }
 
-// renew begins an interval: it restores the rates of the strategy and removes the limits of services that were
+// beginInterval begins an interval: it restores the rates of the strategy and removes the limits of services that were
 // evicted.
-func (t *methodTable) renew(now time.Time) {
+func (t *methodTable) beginInterval(now time.Time) {
 	l := t.limits
 	if l.service <= 0 && l.total <= 0 {
 		return
@@ -194,11 +194,11 @@ func (t *methodTable) renew(now time.Time) {
 	defer l.mu.Unlock()
 	l.ends = endOf(now, l.interval)
 	for _, g := range t.groups {
-		t.transfer(g, now)
+		t.changeSender(g, now)
 	}
 	clear(l.byService)
 	clear(l.bySender)
-	for g := range t.everyGroup() {
+	for g := range t.allGroups() {
 		if own := g.limits[0]; own != nil {
 			id := g.Group
 			id.Version = ""
@@ -217,10 +217,10 @@ func (t *methodTable) renew(now time.Time) {
 	}
 }
 
-// transfer moves a version that several senders send from a sender whose share was too small to one whose share
+// changeSender moves a version that several senders send from a sender whose share was too small to one whose share
 // was not. So a sender cannot claim a name first, flood the collector and keep the name. A version from a state
 // file has no sender until its first batch. t.mu and t.limits.mu must be held.
-func (t *methodTable) transfer(g *group, now time.Time) {
+func (t *methodTable) changeSender(g *group, now time.Time) {
 	other := g.other.Swap(nil)
 	if other == nil {
 		return
@@ -240,7 +240,7 @@ func (t *methodTable) transfer(g *group, now time.Time) {
 	g.sender = strings.Clone(*other)
 	t.addHolding(g.sender, 1, spellings)
 	if own != nil {
-		g.limits[1] = t.limits.ofSender(g.sender, now)
+		g.limits[1] = t.limits.senderLimit(g.sender, now)
 	}
 }
 
@@ -296,14 +296,14 @@ func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 			return
 		}
 		m.mu.Lock()
-		records, weight := m.now.drawn, m.now.stood
+		records, weight := m.now.drawn, m.now.represented
 		m.mu.Unlock()
 		if records > 0 {
 			l.flows = append(l.flows, decide.Flow{Records: records, Weight: weight, Rate: d.rate, Pinned: d.pinned()})
 			l.methods = append(l.methods, m)
 		}
 	}
-	for g := range r.table.everyGroup() {
+	for g := range r.table.allGroups() {
 		if g.limitedBy(l) {
 			add(g.overflow)
 			for _, m := range g.methods {
@@ -311,12 +311,12 @@ func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 			}
 		}
 	}
-	for _, m := range r.found { // a method with two spellings is added twice, which is harmless
+	for _, m := range r.newMethods { // a method with two spellings is added twice, which is harmless
 		if m.group.limitedBy(l) && m.group.methods[m.function] != m {
 			add(m)
 		}
 	}
-	for _, g := range r.newborn {
+	for _, g := range r.newGroups {
 		if g.limitedBy(l) {
 			add(g.overflow)
 		}
@@ -327,7 +327,7 @@ func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 	}
 	for i, m := range l.methods {
 		if rate, less := l.flows[i].Cut(level, ahead); less {
-			m.hold(r.table, rate)
+			m.cutRate(r.table, rate)
 			l.cut = true
 		}
 	}
@@ -335,8 +335,8 @@ func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 	clear(l.methods)
 }
 
-// hold limits a method to a lower rate for the rest of the interval. The minimum of the method file still holds.
-func (m *method) hold(t *methodTable, rate float64) {
+// cutRate limits a method to a lower rate for the rest of the interval. The minimum of the method file still holds.
+func (m *method) cutRate(t *methodTable, rate float64) {
 	for {
 		was := m.held.Load()
 		from := m.decision

@@ -64,7 +64,7 @@ func (l *controlLoop) open(host component.Host) error {
 		return err
 	}
 	l.last = time.Now()
-	l.table.renew(l.last)
+	l.table.beginInterval(l.last)
 	l.restore()
 	l.update(l.last)
 	if err := l.publish(host); err != nil {
@@ -129,7 +129,7 @@ func (l *controlLoop) step(now time.Time) {
 	if l.strategy != nil {
 		l.decide(now)
 	}
-	l.table.renew(now)
+	l.table.beginInterval(now)
 	evicted := l.table.evict()
 	l.update(now)
 	l.telemetry.stepped(context.Background(), l, evicted, kept/elapsed.Seconds())
@@ -204,7 +204,7 @@ func (l *controlLoop) warn(now time.Time) {
 func (l *controlLoop) unknown(now time.Time) {
 	t := l.table
 	l.unknowns = map[*group]*decide.Decision{nil: l.unknownOf(decide.Group{})}
-	for g := range t.everyGroup() {
+	for g := range t.allGroups() {
 		l.unknowns[g] = l.unknownOf(g.Group)
 	}
 	for m := range t.all() {

@@ -46,9 +46,9 @@ func (m *meter) heavy(s *measurement, mean float64) float64 {
 	return 0
 }
 
-// charge adds the time took of a record of method self to the callee time of its caller. It does nothing if the
+// addCalleeTime adds the time took of a record of method self to the callee time of its caller. It does nothing if the
 // caller is in another group or was not seen yet.
-func (g *group) charge(caller string, self *method, took float64) {
+func (g *group) addCalleeTime(caller string, self *method, took float64) {
 	if took <= 0 || caller == "" || caller == methodspan.CallerEntry {
 		return
 	}

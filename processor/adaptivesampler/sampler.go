@@ -220,7 +220,7 @@ func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome)
 		stamp(span, m, d, m.p)
 		return m.p, kept
 	}
-	a, contradicts := arrive(m.p, m.foreign(), span.TraceState().AsRaw(), span.TraceID())
+	a, contradicts := arrivalOf(m.p, m.foreign(), span.TraceState().AsRaw(), span.TraceID())
 	if contradicts != noContradiction {
 		p.tally.contradictions[contradicts]++
 	}

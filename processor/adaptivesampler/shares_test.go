@@ -308,7 +308,7 @@ func totalOf(xs []float64) (total float64) {
 func TestShares_SendersBounded(t *testing.T) {
 	l := &intervalLimits{interval: time.Minute, service: 1, total: 10, byService: map[decide.Group]*intervalLimit{}, bySender: map[string]*intervalLimit{}}
 	for i := range 3 * maxGroups {
-		both := l.of(decide.Group{Service: fmt.Sprint(i)}, fmt.Sprint(i))
+		both := l.forGroup(decide.Group{Service: fmt.Sprint(i)}, fmt.Sprint(i))
 		require.NotNil(t, both[0])
 		require.NotNil(t, both[1])
 	}

@@ -88,7 +88,7 @@ type methodTable struct {
 	unknown       *decide.Decision    // the strategy's decision for methods of new groups
 	count         int                 // number of spellings of methods
 	holders       map[string]*holding // by sender
-	born          int64               // number of groups created since the start
+	groupsAdded   int64               // number of groups created since the start
 	epoch         int64               // number of the interval
 }
 
@@ -103,7 +103,7 @@ func (t *methodTable) newGroup(id decide.Group, sender string) *group {
 		apart:   make(map[methodKey]*method),
 		methods: make(map[methodspan.Function]*method),
 		unknown: t.unknown,
-		limits:  t.limits.of(id, sender),
+		limits:  t.limits.forGroup(id, sender),
 		sender:  sender,
 	}
 	if t.meter != nil {
@@ -176,7 +176,7 @@ func (t *methodTable) adopt(r *rules) {
 // all iterates over the methods, including the overflow places. t.mu must be held.
 func (t *methodTable) all() iter.Seq[*method] {
 	return func(yield func(*method) bool) {
-		for g := range t.everyGroup() {
+		for g := range t.allGroups() {
 			if !yield(g.overflow) {
 				return
 			}
@@ -189,7 +189,7 @@ func (t *methodTable) all() iter.Seq[*method] {
 	}
 }
 
-func (t *methodTable) everyGroup() iter.Seq[*group] {
+func (t *methodTable) allGroups() iter.Seq[*group] {
 	return func(yield func(*group) bool) {
 		for _, g := range t.groups {
 			if !yield(g) {

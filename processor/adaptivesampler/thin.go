@@ -44,7 +44,7 @@ type arrival struct {
 	stale     bool // th must be removed
 }
 
-func arrive(p float64, foreign bool, traceState string, id pcommon.TraceID) (arrival, contradiction) {
+func arrivalOf(p float64, foreign bool, traceState string, id pcommon.TraceID) (arrival, contradiction) {
 	a := arrival{p: p}
 	if traceState == "" {
 		return a, noContradiction

@@ -10,7 +10,7 @@ const (
 // class is the class of a method, and the other class that it recently matched.
 type class struct {
 	is     string
-	looks  string
+	next   string // another class that it matched, for streak intervals
 	streak int
 	guess  bool // made before counts came
 }
@@ -25,26 +25,26 @@ func (m *method) classify(cfg *ClassesConfig) {
 	if m.frozen() {
 		return
 	}
-	looks := m.looks(cfg)
+	current := m.classNow(cfg)
 	c := &m.class
-	flood := looks == ClassInner && m.usual() >= cfg.Hysteresis*cfg.InnerCallsPerSecond
+	flood := current == ClassInner && m.usual() >= cfg.Hysteresis*cfg.InnerCallsPerSecond
 	if c.is == "" || c.guess || flood {
-		*c = class{is: looks, guess: m.uncounted()}
+		*c = class{is: current, guess: m.uncounted()}
 		return
 	}
-	if looks == c.is {
-		c.looks, c.streak = "", 0
+	if current == c.is {
+		c.next, c.streak = "", 0
 		return
 	}
-	if looks != c.looks {
-		c.looks, c.streak = looks, 0
+	if current != c.next {
+		c.next, c.streak = current, 0
 	}
 	if c.streak++; c.streak >= cfg.HoldIntervals {
-		*c = class{is: looks}
+		*c = class{is: current}
 	}
 }
 
-func (m *method) looks(cfg *ClassesConfig) string {
+func (m *method) classNow(cfg *ClassesConfig) string {
 	inner, entry := cfg.InnerCallsPerSecond, cfg.EntryShare
 	switch m.class.is {
 	case ClassInner:

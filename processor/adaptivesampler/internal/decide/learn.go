@@ -20,14 +20,14 @@ func (m *method) age(factor float64) {
 
 // interval is the observation of a method in a step.
 type interval struct {
-	seen           bool
-	calls          float64
-	kept, stood    float64 // records, and the calls they represent
-	asked          float64 // records that the rates in force keep
-	records        float64 // of the quantity that decisions go by
-	weight, above  float64 // of the quantity that the scorecard meters
-	metered        float64 // plain records of it
-	foreignRecords float64
+	seen              bool
+	calls             float64
+	kept, represented float64 // records, and the calls they represent
+	asked             float64 // records that the rates in force keep
+	records           float64 // of the quantity that decisions go by
+	weight, above     float64 // of the quantity that the scorecard meters
+	metered           float64 // plain records of it
+	foreignRecords    float64
 }
 
 // addObservation adds an observation of the method, or of a method that shares its entry.
@@ -38,25 +38,25 @@ func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 	if s.Arrived > 0 && s.Arrived <= 1 {
 		m.arrived = s.Arrived
 	}
-	m.wall.addSound(&s.Wall)
-	m.cpu.addSound(&s.CPU)
-	if sound(s.Entry) && sound(s.Called) {
+	m.wall.addValid(&s.Wall)
+	m.cpu.addValid(&s.CPU)
+	if validAmount(s.Entry) && validAmount(s.Called) {
 		m.entry += min(s.Entry, s.Called)
 		m.called += s.Called
 		m.version.called += s.Called
 	}
 	m.version.calls += s.Calls
-	if s.Wall.sound() {
+	if s.Wall.valid() {
 		m.version.weight += s.Wall.Weight
 		m.version.kept += s.Wall.Records
-		m.version.stood += s.Wall.Weight
+		m.version.represented += s.Wall.Weight
 		m.now.kept += s.Wall.Records
-		m.now.stood += s.Wall.Weight
+		m.now.represented += s.Wall.Weight
 	}
-	if sound(s.Asked) {
+	if validAmount(s.Asked) {
 		m.now.asked += s.Asked
 	}
-	if sound(s.Callees) {
+	if validAmount(s.Callees) {
 		m.callees += s.Callees
 	}
 	m.version.heard, m.version.last = true, now
@@ -71,7 +71,7 @@ func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 		metered = s.CPU
 	}
 	m.now.records += records.Records
-	if metered.sound() && sound(s.Above) {
+	if metered.valid() && validAmount(s.Above) {
 		m.now.metered += metered.Records
 		m.now.weight += metered.Weight
 		m.now.above += min(s.Above, metered.Weight)
@@ -87,7 +87,7 @@ func (i *interval) leastCalls() float64 {
 	if i.kept <= 0 {
 		return 0
 	}
-	return i.stood * max(0, 1-2/math.Sqrt(i.kept))
+	return i.represented * max(0, 1-2/math.Sqrt(i.kept))
 }
 
 // uncounted reports whether no counts of the method have arrived, so that only its records are known.

@@ -62,7 +62,7 @@ func (b *methodStore) learnInterval(now time.Time, seen []Observation) {
 		if !v.late {
 			v.owed = 0
 		}
-		v.heard, v.calls, v.kept, v.stood = false, 0, 0, 0
+		v.heard, v.calls, v.kept, v.represented = false, 0, 0, 0
 		v.weight *= factor
 		v.called *= factor
 	}
@@ -84,7 +84,7 @@ func (b *methodStore) learnInterval(now time.Time, seen []Observation) {
 
 // addObservation adds an observation to its method, or to the overflow of its group.
 func (b *methodStore) addObservation(now time.Time, s *Observation) {
-	if !sound(s.Calls) || s.Calls == 0 && s.Wall.Records == 0 && s.Arrived == 0 {
+	if !validAmount(s.Calls) || s.Calls == 0 && s.Wall.Records == 0 && s.Arrived == 0 {
 		return
 	}
 	m := b.place(now, s.Key)

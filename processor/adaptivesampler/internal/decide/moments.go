@@ -21,26 +21,26 @@ func (s *WeightedSums) Add(o *WeightedSums) {
 	s.Squares += o.Squares
 }
 
-// addSound adds an interval's sums. Invalid ones are skipped, so that they do not stay for
+// addValid adds an interval's sums. Invalid ones are skipped, so that they do not stay for
 // days.
-func (s *WeightedSums) addSound(o *WeightedSums) {
-	if o.sound() {
+func (s *WeightedSums) addValid(o *WeightedSums) {
+	if o.valid() {
 		s.Add(o)
 	}
 }
 
-func (s *WeightedSums) sound() bool {
+func (s *WeightedSums) valid() bool {
 	for _, x := range [...]float64{s.Records, s.Weight, s.Sum, s.Squares} {
-		if !sound(x) {
+		if !validAmount(x) {
 			return false
 		}
 	}
 	return s.Weight > 0
 }
 
-// sound reports whether a sum is valid: finite, not negative, and far from overflowing
+// validAmount reports whether a sum is valid: finite, not negative, and far from overflowing
 // when others are added to it.
-func sound(x float64) bool { return x >= 0 && x < 1e100 }
+func validAmount(x float64) bool { return x >= 0 && x < 1e100 }
 
 // Mean returns the weighted mean, 0 without records.
 func (s *WeightedSums) Mean() float64 {

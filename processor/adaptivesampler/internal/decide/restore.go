@@ -29,7 +29,7 @@ func (b *methodStore) Restore(data []byte) error {
 	if s.Version != stateVersion {
 		return fmt.Errorf("state must have version %d, found %d", stateVersion, s.Version)
 	}
-	last, err := moment("last", s.Last)
+	last, err := parseTime("last", s.Last)
 	if err != nil {
 		return err
 	}
@@ -88,15 +88,15 @@ func (b *methodStore) restore(g *groupState) error {
 	if _, ok := b.versions[group]; ok {
 		return errors.New("group must be there once, found it twice")
 	}
-	if err := names(g.Namespace, g.Service, g.Environment, g.Version); err != nil {
+	if err := checkNames(g.Namespace, g.Service, g.Environment, g.Version); err != nil {
 		return err
 	}
-	if err := amounts("group", g.Weight, g.Called, g.Owed, g.Bunch[0], g.Bunch[1]); err != nil {
+	if err := checkAmounts("group", g.Weight, g.Called, g.Owed, g.Bunch[0], g.Bunch[1]); err != nil {
 		return err
 	}
-	first, err1 := moment("first", g.First)
-	last, err2 := moment("last", g.Last)
-	opened, err3 := moment("opened", g.Opened)
+	first, err1 := parseTime("first", g.First)
+	last, err2 := parseTime("last", g.Last)
+	opened, err3 := parseTime("opened", g.Opened)
 	trim, err4 := trimOf(g.Trim)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
@@ -128,21 +128,21 @@ func (b *methodStore) restore(g *groupState) error {
 }
 
 func (s *methodState) method(v *version) (*method, error) {
-	seen, err := moment("seen", s.Seen)
+	seen, err := parseTime("seen", s.Seen)
 	if err != nil {
 		return nil, err
 	}
 	run := s.Calls
 	run[2] = math.Abs(run[2])
 	for _, err := range []error{
-		names(s.Class, s.Method, s.Signature),
-		amounts("calls", run[:]...), amounts("bunch", s.Bunch[:]...), amounts("wall", s.Wall[:]...), amounts("cpu", s.CPU[:]...),
-		amounts("entry, called, callees, compared", s.Entry, s.Called, s.Callees, s.Compared),
-		amounts("owed, lately, streak", s.Owed, s.Lately, float64(s.Streak)),
-		amounts("prior_spread, prior_mean", s.PriorSpread, s.PriorMean),
+		checkNames(s.Class, s.Method, s.Signature),
+		checkAmounts("calls", run[:]...), checkAmounts("bunch", s.Bunch[:]...), checkAmounts("wall", s.Wall[:]...), checkAmounts("cpu", s.CPU[:]...),
+		checkAmounts("entry, called, callees, compared", s.Entry, s.Called, s.Callees, s.Compared),
+		checkAmounts("owed, lately, streak", s.Owed, s.Lately, float64(s.Streak)),
+		checkAmounts("prior_spread, prior_mean", s.PriorSpread, s.PriorMean),
 		share("p", s.P), share("arrived", s.Arrived),
-		word("learned", s.Learned, "", ClassEntry, ClassMid, ClassInner),
-		word("looks", s.Looks, "", ClassEntry, ClassMid, ClassInner),
+		checkChoice("learned", s.Learned, "", ClassEntry, ClassMid, ClassInner),
+		checkChoice("looks", s.Next, "", ClassEntry, ClassMid, ClassInner),
 	} {
 		if err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (s *methodState) method(v *version) (*method, error) {
 		wall:  WeightedSums{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
 		cpu:   WeightedSums{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
 		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,
-		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{is: s.Learned, looks: s.Looks, streak: s.Streak},
+		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{is: s.Learned, next: s.Next, streak: s.Streak},
 		owed: s.Owed, lately: s.Lately, p: s.P, arrived: s.Arrived,
 	}
 	m.class.guess = m.class.is != "" && m.uncounted()
@@ -171,10 +171,10 @@ func (s *methodState) method(v *version) (*method, error) {
 }
 
 func (s *savedScore) score() (score, error) {
-	until, err1 := moment("until", s.Until)
-	err2 := word("label", s.Label, ScoreNormal, ScoreHotspot, ScoreUnmanaged, ScoreOff)
-	err3 := amounts("score", math.Abs(s.Balance), s.Records)
-	_, err4 := moment("back_off", s.BackOff)
+	until, err1 := parseTime("until", s.Until)
+	err2 := checkChoice("label", s.Label, ScoreNormal, ScoreHotspot, ScoreUnmanaged, ScoreOff)
+	err3 := checkAmounts("score", math.Abs(s.Balance), s.Records)
+	_, err4 := parseTime("back_off", s.BackOff)
 	backOff := time.Duration(s.BackOff * float64(time.Second))
 	return score{s.Label, s.Balance, s.Records, until, backOff, s.Probation}, errors.Join(err1, err2, err3, err4)
 }

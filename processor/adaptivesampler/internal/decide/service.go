@@ -30,7 +30,7 @@ type version struct {
 	methods int
 
 	// Of this step: calls, records, and the calls these stand for.
-	calls, kept, stood float64
+	calls, kept, represented float64
 
 	counted bool    // counts have come since the version is known
 	late    bool    // its counts have not come yet
@@ -63,5 +63,5 @@ func (v *version) wait(seconds float64) {
 	}
 	v.owed += seconds
 	v.counted = v.counted || v.calls > 0
-	v.late = !v.counted || v.kept >= lateRecords && v.stood > lateFactor*v.calls && v.owed < (lateFor+0.5)*seconds
+	v.late = !v.counted || v.kept >= lateRecords && v.represented > lateFactor*v.calls && v.owed < (lateFor+0.5)*seconds
 }

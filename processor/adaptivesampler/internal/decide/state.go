@@ -60,7 +60,7 @@ type methodState struct {
 	PriorSpread float64     `json:"prior_spread,omitempty"`
 	PriorMean   float64     `json:"prior_mean,omitempty"`
 	Learned     string      `json:"learned,omitempty"` // its class
-	Looks       string      `json:"looks,omitempty"`   // another class, for so many intervals
+	Next        string      `json:"looks,omitempty"`   // another class, for so many intervals
 	Streak      int         `json:"streak,omitempty"`
 	Owed        float64     `json:"owed,omitempty"`   // calls not judged yet
 	Lately      float64     `json:"lately,omitempty"` // calls per second of the last interval
@@ -80,7 +80,7 @@ type savedScore struct {
 
 // Snapshot returns the learned state as JSON. Its size is bounded by max_methods and the length of names.
 func (b *methodStore) Snapshot() []byte {
-	s := strategyState{Version: stateVersion, Last: seconds(b.last), Trim: b.trim, Groups: []groupState{}}
+	s := strategyState{Version: stateVersion, Last: unixSeconds(b.last), Trim: b.trim, Groups: []groupState{}}
 	place := make(map[*version]int)
 	for _, m := range b.order {
 		v := m.version
@@ -93,7 +93,7 @@ func (b *methodStore) Snapshot() []byte {
 		s.Groups[i].Methods = append(s.Groups[i].Methods, m.state())
 	}
 	data, err := json.Marshal(s)
-	if err != nil { // numbers are sound and the rest cannot fail
+	if err != nil { // numbers are valid and the rest cannot fail
 		return nil
 	}
 	return data
@@ -102,11 +102,11 @@ func (b *methodStore) Snapshot() []byte {
 func (v *version) state() groupState {
 	g := groupState{
 		Namespace: v.group.Namespace, Service: v.group.Service, Environment: v.group.Environment, Version: v.group.Version,
-		First: seconds(v.first), Last: seconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
+		First: unixSeconds(v.first), Last: unixSeconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
 		Counted: v.counted, Late: v.late, Owed: v.owed, Trim: v.service.trim, Bunch: v.service.burstiness.state(),
 	}
 	if v.service.head == v {
-		g.Opened = seconds(v.service.opened)
+		g.Opened = unixSeconds(v.service.opened)
 	}
 	return g
 }
@@ -115,15 +115,15 @@ func (m *method) state() methodState {
 	l := m.calls
 	s := methodState{
 		Class: m.key.Class, Method: m.key.Method, Signature: m.key.Signature, Foreign: m.foreign,
-		Seen:  seconds(m.seen),
+		Seen:  unixSeconds(m.seen),
 		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds}, Bunch: l.Burstiness.state(),
 		Wall: m.wall.state(), CPU: m.cpu.state(),
 		Entry: m.entry, Called: m.called, Callees: m.callees, Compared: m.compared,
-		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, Looks: m.class.looks, Streak: m.class.streak,
+		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, Next: m.class.next, Streak: m.class.streak,
 		Owed: m.owed, Lately: m.lately, P: m.p, Arrived: m.arrived,
 	}
 	if a := m.score; a.label != "" {
-		s.Score = &savedScore{a.label, a.balance, a.records, seconds(a.until), a.backOff.Seconds(), a.probation}
+		s.Score = &savedScore{a.label, a.balance, a.records, unixSeconds(a.until), a.backOff.Seconds(), a.probation}
 	}
 	return s
 }

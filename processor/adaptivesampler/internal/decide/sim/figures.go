@@ -61,7 +61,7 @@ func runScenarios(t *Table) *Table {
 	for _, part := range []struct {
 		name string
 		add  func()
-	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.rest}, {"first", t.first}, {"deployments", t.deployments}, {"tiers", t.tiers}, {"scorecard", t.scorecard}, {"bias", t.unbiased}} {
+	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.steadyFleet}, {"first", t.first}, {"deployments", t.deployments}, {"tiers", t.tiers}, {"scorecard", t.scorecard}, {"bias", t.unbiased}} {
 		fmt.Fprintf(t.progress, "%s ...\n", part.name)
 		part.add()
 	}
@@ -94,7 +94,7 @@ func (t *Table) days() {
 		{"tiers", minutesPerDay, func(ms []*Method) Stepper {
 			tiers := cfg
 			tiers.Strategy = decide.StrategyTiers
-			entered(ms)
+			setEntryShares(ms)
 			return decide.New(tiers)
 		}},
 		{"uniform", 5, func([]*Method) Stepper { return Uniform(budget) }},
@@ -168,7 +168,7 @@ func (t *Table) steps() {
 	}
 }
 
-func (t *Table) rest() {
+func (t *Table) steadyFleet() {
 	cfg, _ := budgetOf(t.size)
 	for _, strategy := range []string{decide.StrategyBudget, decide.StrategyTiers} {
 		cfg.Strategy = strategy

@@ -70,7 +70,7 @@ type simulatedService struct {
 }
 
 func newFleet(methods []*Method, cfg decide.Config, collectors int, seed uint64) *fleet {
-	f := &fleet{methods: methods, times: 1, bunch: 1, random: source(seed, 7), kept: make(map[string]*intervalTally)}
+	f := &fleet{methods: methods, times: 1, bunch: 1, random: newRandom(seed, 7), kept: make(map[string]*intervalTally)}
 	n := len(methods)
 	for range collectors {
 		c := &collector{strategy: decide.New(cfg), target: cfg.Budget.RecordsPerSecond, begins: -intervalLong / 2, methods: methods,
@@ -128,8 +128,8 @@ func (f *fleet) tally() {
 
 func (f *fleet) now() time.Time { return start.Add(time.Duration(f.second) * time.Second) }
 
-// to returns the collector that a batch of a process goes to.
-func (f *fleet) to(p *process) *collector {
+// collectorFor returns the collector that a batch of a process goes to.
+func (f *fleet) collectorFor(p *process) *collector {
 	if f.either {
 		return f.collectors[f.random.IntN(len(f.collectors))]
 	}
@@ -151,14 +151,14 @@ func (f *fleet) call(p *process) {
 		}
 	}
 	f.random.Shuffle(len(f.arrivals), func(i, j int) { f.arrivals[i], f.arrivals[j] = f.arrivals[j], f.arrivals[i] })
-	to := f.to(p)
+	to := f.collectorFor(p)
 	for _, i := range f.arrivals {
 		if to.receive(i, p.p[i], f.methods[i].values.draw(f.random), f.random, f.now()) {
 			f.kept[f.methods[i].Key.Service].now++
 		}
 	}
 	if f.second%countsEvery == 0 {
-		to = f.to(p)
+		to = f.collectorFor(p)
 		for i, calls := range p.counts {
 			to.counted[i] += calls
 		}

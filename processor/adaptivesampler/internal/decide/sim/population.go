@@ -44,7 +44,7 @@ type Method struct {
 
 // Population draws methods that are called 2.6e9 times a day per 2,000 of them.
 func Population(seed uint64, size int, group decide.Group) []*Method {
-	r := source(seed, 1)
+	r := newRandom(seed, 1)
 	methods := make([]*Method, size)
 	total := 0.0
 	for i := range methods {
@@ -67,8 +67,8 @@ func Population(seed uint64, size int, group decide.Group) []*Method {
 	return methods
 }
 
-// of returns the same method in another version, mean and calls multiplied.
-func (m *Method) of(group decide.Group, calls, mean float64) *Method {
+// inVersion returns the same method in another version, mean and calls multiplied.
+func (m *Method) inVersion(group decide.Group, calls, mean float64) *Method {
 	other := *m
 	other.Key.Group = group
 	other.Calls *= calls

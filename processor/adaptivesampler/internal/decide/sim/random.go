@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// source gives each part of a run its own generator, so that the draws of one do not affect the others.
-func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
+// newRandom gives each part of a run its own generator, so that the draws of one do not affect the others.
+func newRandom(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
 
 func poisson(r *rand.Rand, mean float64) float64 {
 	if mean <= 0 {

@@ -42,7 +42,7 @@ func TestRestart_KeepsRates(t *testing.T) {
 				}
 				k := &killed{Strategy: decide.New(cfg), t: t, cfg: cfg, rules: make(map[decide.Key]*methodfile.Rule)}
 				world := func(s Stepper) *World {
-					methods := placed(Population(seeds[0], 60, decide.Group{Service: "shop", Version: "1"}))
+					methods := withEntryShares(Population(seeds[0], 60, decide.Group{Service: "shop", Version: "1"}))
 					methods[3].Rule = &methodfile.Rule{Mode: methodfile.ModeOff, Max: 1}
 					for i, m := range methods {
 						k.rules[m.Key] = m.Rule

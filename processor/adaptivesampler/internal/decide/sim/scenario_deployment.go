@@ -26,7 +26,7 @@ func Deploy(size int, boost bool, seed uint64) Rollout {
 	old := slices.Clone(w.Methods)
 	next := make([]*Method, len(old))
 	for i, m := range old {
-		next[i] = m.of(decide.Group{Service: "shop", Version: "2"}, 1, 1.05)
+		next[i] = m.inVersion(decide.Group{Service: "shop", Version: "2"}, 1, 1.05)
 	}
 	w.Add(next)
 	w.Reset()

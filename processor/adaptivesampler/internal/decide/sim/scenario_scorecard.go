@@ -49,7 +49,7 @@ func Score(size int, seed uint64) Scored {
 		case callee:
 			m.Caller = methods[i-1]
 		case pinnedCheap:
-			m.Rule = pin(2e-5)
+			m.Rule = fixedRate(2e-5)
 		}
 	}
 	w := NewWorld(methods, decide.New(cfg), seed)

@@ -52,7 +52,7 @@ func Rest(w *World, hours int) (perHour, often float64) {
 	var turns turns
 	many := 0
 	for range hours {
-		before := turns.ofEach()
+		before := turns.counts()
 		for range 60 {
 			w.Pass(steady)
 			turns.observe(w)
@@ -92,8 +92,8 @@ func (t *turns) observe(w *World) {
 	}
 }
 
-// ofEach returns the turns of each method so far.
-func (t *turns) ofEach() []int {
+// counts returns the turns of each method so far.
+func (t *turns) counts() []int {
 	var all []int
 	for _, z := range t.zigzags {
 		all = append(all, z.turns)

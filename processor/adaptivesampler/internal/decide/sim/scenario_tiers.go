@@ -17,25 +17,25 @@ type Tiered struct {
 	Settled float64 // part of the methods at the rate that is meant for them an hour after the last change
 }
 
-// pin returns the rule of a method file with a rate and without bounds.
-func pin(rate float64) *methodfile.Rule {
+// fixedRate returns the rule of a method file with a rate and without bounds.
+func fixedRate(rate float64) *methodfile.Rule {
 	return &methodfile.Rule{Rate: rate, Explicit: true, Max: 1, CPURate: math.NaN(), Mode: methodfile.ModeSample}
 }
 
-// entered sets the data from which classes are learned. Of each eight methods one is an entry, one stands at the
+// setEntryShares sets the data from which classes are learned. Of each eight methods one is an entry, one stands at the
 // threshold and one between the two.
-func entered(methods []*Method) {
+func setEntryShares(methods []*Method) {
 	for i, m := range methods {
 		m.Entry = [8]float64{0.9, 0.5, 0.3, 0.05, 0.05, 0.05, 0.05, 0}[i%8]
 	}
 }
 
 // placed enters methods and pins some.
-func placed(methods []*Method) []*Method {
-	entered(methods)
+func withEntryShares(methods []*Method) []*Method {
+	setEntryShares(methods)
 	for i, m := range methods {
 		if i%20 == 6 {
-			m.Rule = pin(0.02)
+			m.Rule = fixedRate(0.02)
 		}
 	}
 	return methods
@@ -45,7 +45,7 @@ func placed(methods []*Method) []*Method {
 func Tier(size int, seed uint64) Tiered {
 	cfg := decide.DefaultConfig()
 	cfg.Strategy = decide.StrategyTiers
-	w := NewWorld(placed(Population(seed, size, decide.Group{Service: "shop", Version: "1"})), decide.New(cfg), seed)
+	w := NewWorld(withEntryShares(Population(seed, size, decide.Group{Service: "shop", Version: "1"})), decide.New(cfg), seed)
 	watch := watcher{classes: make(map[decide.Key]*passage)}
 	watch.pass(w, steady, settled, settled)
 	watch.pass(w, diurnal, minutesPerDay, minutesPerDay) // levels of a day are learned
@@ -59,7 +59,7 @@ func Tier(size int, seed uint64) Tiered {
 
 	old := slices.Clone(w.Methods)
 	for _, m := range old {
-		w.Add([]*Method{m.of(decide.Group{Service: "shop", Version: "2"}, 1, 1.05)})
+		w.Add([]*Method{m.inVersion(decide.Group{Service: "shop", Version: "2"}, 1, 1.05)})
 	}
 	watch.pass(w, func(m *Method, _ int) float64 {
 		if m.Key.Version == "2" {
@@ -72,12 +72,12 @@ func Tier(size int, seed uint64) Tiered {
 		Returns: watch.returns / watch.hours,
 		Pins:    float64(watch.held) / float64(watch.pinned),
 		Floor:   day.Floor,
-		Settled: meant(w, &cfg),
+		Settled: shareAtClassRate(w, &cfg),
 	}
 }
 
-// meant returns the part of the methods with the rate of their class, or the floor if that is higher.
-func meant(w *World, cfg *decide.Config) float64 {
+// shareAtClassRate returns the part of the methods with the rate of their class, or the floor if that is higher.
+func shareAtClassRate(w *World, cfg *decide.Config) float64 {
 	n := 0
 	for _, m := range w.Methods {
 		d := w.Decision(m)

@@ -63,7 +63,7 @@ type watchedMethod struct {
 }
 
 func unbiasedRun(seed uint64) []estimated {
-	r := source(seed, 3)
+	r := newRandom(seed, 3)
 	cfg := decide.DefaultConfig()
 	cfg.Budget.RecordsPerSecond = unbiasedBudget / 60
 	strategy := decide.New(cfg)

@@ -60,7 +60,7 @@ const coldStart = 0.01
 
 // NewWorld starts with no rate decided.
 func NewWorld(methods []*Method, stepper Stepper, seed uint64) *World {
-	w := &World{Stepper: stepper, Bunch: 1, random: source(seed, 2), index: make(map[decide.Key]int), last: make(map[decide.Key]decide.Decision)}
+	w := &World{Stepper: stepper, Bunch: 1, random: newRandom(seed, 2), index: make(map[decide.Key]int), last: make(map[decide.Key]decide.Decision)}
 	w.Add(methods)
 	return w
 }

@@ -10,15 +10,15 @@ import (
 
 // Checks of a stored state, which comes from a file with any contents.
 
-func seconds(t time.Time) float64 {
+func unixSeconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
 	}
 	return float64(t.UnixMilli()) / 1000
 }
 
-// moment reads Unix seconds, 0 standing for none.
-func moment(key string, x float64) (time.Time, error) {
+// parseTime reads Unix seconds, 0 standing for none.
+func parseTime(key string, x float64) (time.Time, error) {
 	const farthest = 1 << 33 // the year 2242
 	if !(x >= 0 && x <= farthest) {
 		return time.Time{}, fmt.Errorf("`%s` must be between 0 and %d seconds, found %v", key, int64(farthest), x)
@@ -29,9 +29,9 @@ func moment(key string, x float64) (time.Time, error) {
 	return time.UnixMilli(int64(x * 1000)), nil
 }
 
-func amounts(key string, xs ...float64) error {
+func checkAmounts(key string, xs ...float64) error {
 	for _, x := range xs {
-		if !sound(x) {
+		if !validAmount(x) {
 			return fmt.Errorf("`%s` must be amounts, found %v", key, x)
 		}
 	}
@@ -45,7 +45,7 @@ func share(key string, x float64) error {
 	return nil
 }
 
-func names(names ...string) error {
+func checkNames(names ...string) error {
 	for _, name := range names {
 		if len(name) > maxStateName {
 			return fmt.Errorf("names must have at most %d bytes, found %d", maxStateName, len(name))
@@ -54,7 +54,7 @@ func names(names ...string) error {
 	return nil
 }
 
-func word(key, found string, words ...string) error {
+func checkChoice(key, found string, words ...string) error {
 	if !slices.Contains(words, found) {
 		return fmt.Errorf("`%s` must be one of %q, found %s", key, words, configfile.Quote(found))
 	}
