@@ -45,6 +45,7 @@ type intentOutcome struct {
 
 // journalState is the result of all journal lines up to Seq.
 type journalState struct {
+	fileHeader
 	Seq     int64                  `json:"seq"` // of the last intent included
 	Partial map[string]partialItem `json:"unfinished,omitempty"`
 	Pages   []warehouse.Page       `json:"pages,omitempty"`
@@ -79,18 +80,22 @@ func openJournal(dir string, intake *warehouse.Intake) (*journal, error) {
 	}
 	j.seq = s.Seq
 	maps.Copy(j.partial, s.Partial)
-	j.lineFile, err = openLineFile(filepath.Join(dir, journalName), j.replay)
+	j.lineFile, err = openJournalFile(filepath.Join(dir, journalName), j.replay)
 	return j, err
 }
 
 // readState reads a state file into state and adds its pages to the intake. A missing file is no
 // error.
 func readState(dir, name string, state any, pages *[]warehouse.Page, intake *warehouse.Intake) error {
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := checkVersion(path, data); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, state); err != nil {
@@ -182,7 +187,7 @@ func (j *journal) writeOutcome() error {
 // compact rewrites the state and empties the journal. After a crash in between, the journal has
 // lines that the state already includes; replay skips them.
 func (j *journal) compact() error {
-	data, err := json.Marshal(journalState{Seq: j.seq, Partial: j.partial, Pages: j.intake.Pages()})
+	data, err := json.Marshal(journalState{fileHeader: fileHeader{fileVersion}, Seq: j.seq, Partial: j.partial, Pages: j.intake.Pages()})
 	if err != nil {
 		return err
 	}

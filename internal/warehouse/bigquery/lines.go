@@ -4,30 +4,54 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 )
 
+// fileVersion is the version of the formats of journals and state files.
+const fileVersion = 1
+
+// fileHeader is the first line of a journal, and part of a state file.
+type fileHeader struct {
+	Version int `json:"version"`
+}
+
+// checkVersion returns an error if data, the first line of a journal or a state file, has another
+// version. The caller handles damaged data.
+func checkVersion(path string, data []byte) error {
+	var h fileHeader
+	if json.Unmarshal(data, &h) == nil && h.Version != fileVersion {
+		return fmt.Errorf("%s must have version %d, found %d: run the release that wrote it until nothing waits there", path, fileVersion, h.Version)
+	}
+	return nil
+}
+
 // lineFile is an append-only file of JSON lines. An incomplete last line, left by a crash or a full
 // disk, is cut off before the next write.
 type lineFile struct {
-	file *os.File
-	size int64 // of the complete lines
-	torn bool  // bytes of an incomplete line follow them
+	file      *os.File
+	size      int64 // of the complete lines
+	torn      bool  // bytes of an incomplete line follow them
+	versioned bool  // the first line is a fileHeader
 }
 
-// openLineFile opens the file and calls each for every complete line.
-func openLineFile(path string, each func(line []byte)) (lineFile, error) {
+// openJournalFile opens a journal and calls each for every complete line, the header included.
+func openJournalFile(path string, each func(line []byte)) (lineFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return lineFile{}, err
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
+	first, _, _ := bytes.Cut(data[:whole], []byte("\n"))
+	if err := checkVersion(path, first); err != nil {
+		return lineFile{}, err
+	}
 	for line := range bytes.Lines(data[:whole]) {
 		each(line)
 	}
-	l := lineFile{size: int64(whole), torn: whole < len(data)}
+	l := lineFile{size: int64(whole), torn: whole < len(data), versioned: true}
 	l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return l, err
 }
@@ -77,6 +101,9 @@ func (l *lineFile) write(v any) error {
 		return err
 	}
 	line = append(line, '\n')
+	if l.size == 0 && l.versioned {
+		line = append(fmt.Appendf(nil, "{\"version\":%d}\n", fileVersion), line...)
+	}
 	if _, err := l.file.Write(line); err != nil {
 		l.torn = true
 		return errors.Join(err, l.truncateTorn())

@@ -55,6 +55,7 @@ type loadLine struct {
 
 // loadState is the result of all journal lines up to Seq.
 type loadState struct {
+	fileHeader
 	Seq   int64            `json:"seq"` // of the last line included
 	Table string           `json:"table,omitempty"`
 	Files []spooledFile    `json:"files,omitempty"`
@@ -88,7 +89,7 @@ func openLoadJournal(dir string, intake *warehouse.Intake) (*loadJournal, error)
 		b.addPlan(&s.Plans[i])
 	}
 	var err error
-	b.lineFile, err = openLineFile(filepath.Join(dir, loadJournalName), func(data []byte) {
+	b.lineFile, err = openJournalFile(filepath.Join(dir, loadJournalName), func(data []byte) {
 		var line loadLine
 		// A damaged line is skipped: nothing was done after it.
 		if json.Unmarshal(data, &line) == nil && line.Seq > b.seq {
@@ -210,7 +211,7 @@ func (b *loadJournal) record(line *loadLine, durable bool) error {
 // compact rewrites the state and empties the journal. After a crash in between, the journal has
 // lines that the state already includes; openLoadJournal skips them.
 func (b *loadJournal) compact() error {
-	s := loadState{Seq: b.seq, Table: b.table, Pages: b.intake.Pages()}
+	s := loadState{fileHeader: fileHeader{fileVersion}, Seq: b.seq, Table: b.table, Pages: b.intake.Pages()}
 	for _, f := range b.files {
 		s.Files = append(s.Files, *f)
 	}

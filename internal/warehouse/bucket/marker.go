@@ -17,6 +17,7 @@ import (
 // marker is a file in the directory. It names the prefix that the directory belongs to and the state of the
 // prefix at the last synchronization.
 type marker struct {
+	Version int    `json:"version"`
 	Address string `json:"address"`
 	Owner   string `json:"owner"`
 	Session string `json:"session"`
@@ -30,6 +31,8 @@ type marker struct {
 	Committed time.Time `json:"committed,omitzero"`
 }
 
+const markerVersion = 1
+
 func readMarker(dir string) (*marker, error) {
 	path := filepath.Join(dir, table.SpoolName)
 	data, err := os.ReadFile(path)
@@ -40,7 +43,11 @@ func readMarker(dir string) (*marker, error) {
 		return nil, &warehouse.Error{Op: "read", Path: path, Err: err}
 	}
 	m := &marker{}
-	if err := json.Unmarshal(data, m); err != nil || m.Address == "" || m.Owner == "" {
+	err = json.Unmarshal(data, m)
+	if err == nil && m.Version != markerVersion {
+		return nil, &warehouse.Error{Op: "read", Path: path, Err: fmt.Errorf("must have version %d, found %d", markerVersion, m.Version), Hint: "use the release that wrote it"}
+	}
+	if err != nil || m.Address == "" || m.Owner == "" {
 		return nil, warehouse.Damaged("read", path, fmt.Errorf("it does not say to which prefix the directory belongs"))
 	}
 	return m, nil
@@ -48,6 +55,7 @@ func readMarker(dir string) (*marker, error) {
 
 func (m marker) write(dir string) error {
 	path := filepath.Join(dir, table.SpoolName)
+	m.Version = markerVersion
 	data, err := json.Marshal(m)
 	if err == nil {
 		err = durable.Replace(path, append(data, '\n'), 0o644)
