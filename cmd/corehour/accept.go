@@ -135,7 +135,7 @@ func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, r
 	if found == nil {
 		return fmt.Errorf("no alert has the id %q: list ids with corehour regress, and give accept the same flags", id)
 	}
-	var accepted *state.Accepted
+	var accepted *state.Acceptance
 	err = store.Update(func(s *state.State) (err error) {
 		accepted, err = s.Accept(found, by, reason, now())
 		return err

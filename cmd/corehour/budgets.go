@@ -17,9 +17,9 @@ import (
 
 // budgeting is the result of comparing costs with a file of budgets.
 type budgeting struct {
-	Spendings []cost.Spending     `json:"spendings"`
-	Alerts    []alert.Alert       `json:"alerts"`
-	Silenced  []delivery.Silenced `json:"silenced"`
+	Spendings []cost.Spending          `json:"spendings"`
+	Alerts    []alert.Alert            `json:"alerts"`
+	Silenced  []delivery.SilencedAlert `json:"silenced"`
 }
 
 // costAnswer is the JSON form of the output of cost.
@@ -63,7 +63,7 @@ func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cos
 			alerts = append(alerts, s.Alert(now()))
 		}
 	}
-	sorted, err := c.delivery.router.Handle(ctx, delivery.Findings{Alerts: alerts, Gone: cost.Kept(b.Spendings)})
+	sorted, err := c.delivery.router.Handle(ctx, alerts, 0, cost.Kept(b.Spendings))
 	if sorted == nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func TestDollarsADay_DriftLastWeek(t *testing.T) {
 		counting.Counts("shop/seen.Counted", counting.Start.AddDate(0, 0, day), time.Minute, 1)
 	}
 	fixture.Append(t, root, april.AddDate(0, 0, -6), []methodspan.Item{counting.Item()})
-	found := decoded[evaluation.Findings](t, "drift", "--warehouse", root)
+	found := decoded[evaluation.Evaluation](t, "drift", "--warehouse", root)
 	if len(found.Alerts) != 2 {
 		t.Fatalf("%+v", found.Alerts)
 	}

@@ -69,7 +69,7 @@ func (d *driftFlags) check() error {
 }
 
 // evaluateFile evaluates a file of daily series.
-func (d *driftFlags) evaluateFile() (*evaluation.Findings, error) {
+func (d *driftFlags) evaluateFile() (*evaluation.Evaluation, error) {
 	file, err := os.Open(d.csv)
 	if err != nil {
 		return nil, fmt.Errorf("--csv: %w", err)
@@ -82,7 +82,7 @@ func (d *driftFlags) evaluateFile() (*evaluation.Findings, error) {
 	return found, nil
 }
 
-func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*evaluation.Findings, error) {
+func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*evaluation.Evaluation, error) {
 	o := evaluation.Options{
 		Window: d.window, Filter: d.filter, Metric: query.Metric(d.metric), Now: now(), Zone: d.zone,
 		Open: func(ctx context.Context, days query.Window) (*query.Warehouse, error) { return d.open(ctx, days) },

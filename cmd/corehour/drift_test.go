@@ -37,11 +37,11 @@ func TestDrift(t *testing.T) {
 	golden(t, "drift.md", corehour("drift", "--warehouse", root, "--format", "markdown").stdout)
 
 	r = corehour("drift", "--warehouse", root, "--format", "json")
-	var found evaluation.Findings
+	var found evaluation.Evaluation
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound || len(found.Services) != 1 || len(found.Alerts) != 2 {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	for _, l := range found.Services[0].Lines {
+	for _, l := range found.Services[0].Verdicts {
 		switch l.Method {
 		case "Total":
 			began, err := time.Parse(time.DateOnly, *l.Since)
@@ -193,7 +193,7 @@ func TestDrift_Sent(t *testing.T) {
 		}
 	}
 	r := drift(april.AddDate(0, 0, 8))
-	var found evaluation.Findings
+	var found evaluation.Evaluation
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Accepted) != 1 || len(found.Alerts) != 1 {
 		t.Errorf("%v: %+v", err, r)
 	}
@@ -221,7 +221,7 @@ func TestDrift_StableID(t *testing.T) {
 	clock(t, day)
 	look := func(from int, args ...string) alert.Alert {
 		r := corehour(append([]string{"drift", "--warehouse", root, "--format", "json", "--from", date(m.First.AddDate(0, 0, from)), "--to", date(day)}, args...)...)
-		var found evaluation.Findings
+		var found evaluation.Evaluation
 		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound {
 			t.Fatalf("%v: %+v", err, r)
 		}
@@ -277,7 +277,7 @@ func TestDrift_Accepted(t *testing.T) {
 		clock(t, m.First.AddDate(0, 0, day))
 		r := corehour("drift", "--warehouse", root, "--format", "json", "--to", date(m.First.AddDate(0, 0, day)),
 			"--webhook", "env:COREHOUR_TEST_HOOK", "--slack", "env:COREHOUR_TEST_CHAT", "--alertmanager", inboxes["manager"].URL)
-		var found evaluation.Findings
+		var found evaluation.Evaluation
 		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != code || r.stderr != "" {
 			t.Fatalf("day %d: %v: %+v", day, err, r)
 		}
@@ -433,7 +433,7 @@ func TestDrift_CSV(t *testing.T) {
 // The weekday of the first value does not change the result.
 func TestDrift_CSVOnAllWeekdays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
-	var first evaluation.Findings
+	var first evaluation.Evaluation
 	for shift := range 7 {
 		start := time.Date(2026, 1, 5+shift, 0, 0, 0, 0, time.UTC)
 		var b strings.Builder
@@ -449,14 +449,14 @@ func TestDrift_CSVOnAllWeekdays(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := corehour("drift", "--csv", path, "--json")
-		var found evaluation.Findings
+		var found evaluation.Evaluation
 		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound {
 			t.Fatalf("%v: %+v", err, r)
 		}
 		if shift == 0 {
 			first = found
 		}
-		l, want := found.Services[0].Lines[0], first.Services[0].Lines[0]
+		l, want := found.Services[0].Verdicts[0], first.Services[0].Verdicts[0]
 		if *l.ChangePercent != *want.ChangePercent || *l.P != *want.P || *l.Since != date(start.AddDate(0, 0, 60)) {
 			t.Errorf("%d days later: %+.3f%%, p %v, since %s; want %+.3f%%, p %v", shift, *l.ChangePercent, *l.P, *l.Since, *want.ChangePercent, *want.P)
 		}

@@ -125,7 +125,7 @@ func medianOf(y []float64) float64 {
 // judge estimates, for each series, the probability that it did not move on its own.
 func (c *common) judge(series [][]float64, from int) {
 	var rest []float64
-	scans := make([]moving, len(c.votes))
+	scans := make([]moveScan, len(c.votes))
 	rho := pool{}
 	for m := range c.votes {
 		v := &c.votes[m]
@@ -143,7 +143,7 @@ func (c *common) judge(series [][]float64, from int) {
 	}
 	for m := range scans {
 		if s := &scans[m]; s.n > 0 {
-			known, _ := rho.of(s.rho, s.n)
+			known, _ := rho.shrink(s.rho, s.n)
 			s.long = stats.LongRun(s.squares, known, s.n)
 		}
 	}
@@ -237,8 +237,8 @@ func (c *common) learnShrink(from int) {
 	}
 }
 
-// takeOff returns the series m minus the common level of the other series.
-func (c *common) takeOff(m int, y []float64) []float64 {
+// subtractFrom returns the series m minus the common level of the other series.
+func (c *common) subtractFrom(m int, y []float64) []float64 {
 	if c.reason != "" {
 		return y
 	}
@@ -249,8 +249,8 @@ func (c *common) takeOff(m int, y []float64) []float64 {
 	return out
 }
 
-// moving holds the statistics that distinguish a series that moved on its own from one that stayed.
-type moving struct {
+// moveScan holds the statistics that distinguish a series that moved on its own from one that stayed.
+type moveScan struct {
 	n                          int
 	center, squares, rho, long float64
 	contrasts, roots           []float64 // by position of the step
@@ -258,8 +258,8 @@ type moving struct {
 
 // scanMove removes the largest step, up or down, before it estimates the noise, so that a move does not count as
 // noise.
-func scanMove(y []float64) moving {
-	s := moving{n: len(y)}
+func scanMove(y []float64) moveScan {
+	s := moveScan{n: len(y)}
 	total := 0.0
 	for _, v := range y {
 		total += v
@@ -300,7 +300,7 @@ func meanOf(y []float64) float64 {
 }
 
 // oddsAlone returns the odds of a move, a step of any size at any position, against no move.
-func (s *moving) oddsAlone() float64 {
+func (s *moveScan) oddsAlone() float64 {
 	if !(s.long > 0) {
 		return 0
 	}

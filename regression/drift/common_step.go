@@ -21,13 +21,13 @@ type commonStep struct {
 // findCommonStep fits two groups to the contrasts at each position. The model is a mixture of two normal
 // distributions in which each series has its own error, fitted by expectation maximisation. The larger group is
 // the one that stayed.
-func findCommonStep(scans []moving) (best commonStep) {
+func findCommonStep(scans []moveScan) (best commonStep) {
 	places, series := 0, 0
 	for m := range scans {
 		places = max(places, len(scans[m].contrasts))
 	}
 	for m := range scans {
-		if scans[m].at(places) {
+		if scans[m].complete(places) {
 			series++
 		}
 	}
@@ -39,7 +39,7 @@ func findCommonStep(scans []moving) (best commonStep) {
 	for k := togetherEvery / 2; k < places; k += togetherEvery {
 		d, error2 = d[:0], error2[:0]
 		for m := range scans {
-			if s := &scans[m]; s.at(places) {
+			if s := &scans[m]; s.complete(places) {
 				d, error2 = append(d, s.contrasts[k]), append(error2, s.long/(s.roots[k]*s.roots[k]))
 			}
 		}
@@ -55,8 +55,8 @@ func findCommonStep(scans []moving) (best commonStep) {
 	return best
 }
 
-// at reports whether the series has a contrast at each of the positions.
-func (s *moving) at(places int) bool { return s.long > 0 && len(s.contrasts) == places }
+// complete reports whether the series has a contrast at each of the positions.
+func (s *moveScan) complete(places int) bool { return s.long > 0 && len(s.contrasts) == places }
 
 // oneGroup returns the mean of the contrasts d.
 func oneGroup(d, error2 []float64) float64 {
@@ -104,7 +104,7 @@ func twoGroups(d, error2 []float64, single, sign float64) (t commonStep, gain fl
 }
 
 // odds returns the odds that the series made the step, against that it stayed.
-func (t *commonStep) odds(s *moving) float64 {
+func (t *commonStep) odds(s *moveScan) float64 {
 	if !t.found || t.place >= len(s.contrasts) || !(s.long > 0) {
 		return 0
 	}

@@ -46,7 +46,7 @@ func TestFindCommon_IgnoresMovedMethods(t *testing.T) {
 		if off := stepAt30(c, level); c.reason != "" || math.Abs(off) > 0.005 {
 			t.Errorf("a third moved by %v: the common level by %.4f, %q", size, off, c.reason)
 		}
-		own := c.takeOff(0, all[0])
+		own := c.subtractFrom(0, all[0])
 		if got := meanOf(own[30:]) - meanOf(own[:30]); math.Abs(got-size) > 0.025 {
 			t.Errorf("a method that moved by %v moves by %.4f in addition to what is common", size, got)
 		}
@@ -59,7 +59,7 @@ func TestFindCommon_NotIdentified(t *testing.T) {
 	if !strings.Contains(c.reason, "not identified: 40% or more of 60") {
 		t.Errorf("half moved: %q", c.reason)
 	}
-	if own := c.takeOff(0, all[0]); own[3] != all[0][3] {
+	if own := c.subtractFrom(0, all[0]); own[3] != all[0][3] {
 		t.Error("something was taken off")
 	}
 	all, _ = shared(4, 0, 0.03, 0)

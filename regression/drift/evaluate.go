@@ -43,26 +43,26 @@ const (
 
 // Finding is a change of one method: more expensive or cheaper.
 type Finding struct {
-	Method string `json:"method"`
-	Shape  Shape  `json:"shape"`
+	Method string
+	Shape  Shape
 	// Change is the relative change over the 56 days of a trend, or the relative size of a step. A negative value
 	// is an improvement. If Linear is set, the values are compared by differences and Change is a difference.
-	Change float64 `json:"change"`
-	Linear bool    `json:"linear,omitempty"`
+	Change float64
+	Linear bool
 	// Interval is the confidence interval of Change, about 95%, derived from the test.
-	Interval [2]float64 `json:"interval"`
+	Interval [2]float64
 	// Measured is the change including CommonPart, the change that all methods share.
 	// CommonReason explains why no common part was subtracted; empty if it was.
-	Measured     float64 `json:"measured_change"`
-	CommonPart   float64 `json:"common_part"`
-	CommonReason string  `json:"common_reason,omitempty"`
+	Measured     float64
+	CommonPart   float64
+	CommonReason string
 	// Few is set if most days have few records.
-	Few bool `json:"few_records,omitempty"`
+	Few bool
 	// P is the one-sided p-value before the control of the false discovery rate.
-	P float64 `json:"p"`
+	P float64
 	// Began is the estimated day of the history on which the change began: the day of the largest step, the first
 	// change within a trend, or else the first day of the window.
-	Began int `json:"began"`
+	Began int
 
 	points points
 	from   int // the first day of the window
@@ -135,7 +135,7 @@ func (h *History) test(from int) []method {
 	scales, records := h.scales(from)
 	for m := range out {
 		for direction := range directions {
-			out[m].tested[direction] = surer(by[cost][m][direction], by[level][m][direction])
+			out[m].tested[direction] = moreSignificant(by[cost][m][direction], by[level][m][direction])
 		}
 		if m < len(h.Methods) {
 			out[m].scale, out[m].few = scales[m], records[m] < FewRecords
@@ -150,14 +150,14 @@ func (h *History) testBy(of statistic, from int) (by [][directions]testResult, r
 	back := max(0, from-lookBack)
 	series := h.series(back, from, of)
 	for _, y := range series {
-		takeWeekdays(y, from-back)
+		removeWeekdays(y, from-back)
 	}
 	shared := findCommon(series, func(m int) bool { return !h.linear(int32(m)) }, from-back)
 	by = make([][directions]testResult, len(series)+1)
 	for m, y := range append(series, shared.level) {
 		own := y
 		if m < len(series) && !h.linear(int32(m)) {
-			own = shared.takeOff(m, y)
+			own = shared.subtractFrom(m, y)
 		}
 		by[m] = testBoth(own, y, from-back)
 	}

@@ -35,8 +35,8 @@ func history(methods, days int, change, share func(day int) float64) *History {
 func none(int) float64 { return 0 }
 func half(int) float64 { return 0.5 }
 
-// toldOf replays a history and returns its drifts.
-func toldOf(t *testing.T, h *History) []Drift {
+// driftsOf replays a history and returns its drifts.
+func driftsOf(t *testing.T, h *History) []Drift {
 	t.Helper()
 	c, err := Replay(h)
 	if err != nil {
@@ -46,7 +46,7 @@ func toldOf(t *testing.T, h *History) []Drift {
 }
 
 func TestReplay_DatesStep(t *testing.T) {
-	found := toldOf(t, history(20, 77, func(d int) float64 {
+	found := driftsOf(t, history(20, 77, func(d int) float64 {
 		if d >= 50 {
 			return math.Log(1.05)
 		}
@@ -56,21 +56,21 @@ func TestReplay_DatesStep(t *testing.T) {
 		t.Fatalf("found %+v", found)
 	}
 	f := found[0]
-	if f.Method != "A" || f.Shape != Jump || !f.Now || math.Abs(f.Change-0.05) > 0.01 || f.Began < 48 || f.Began > 52 {
+	if f.Method != "A" || f.Shape != Jump || !f.Current || math.Abs(f.Change-0.05) > 0.01 || f.Began < 48 || f.Began > 52 {
 		t.Errorf("found %+v", f)
 	}
 }
 
 func TestReplay_SlowRise(t *testing.T) {
-	found := toldOf(t, history(20, 77, func(d int) float64 { return 0.001 * float64(d) }, half))
-	if len(found) != 1 || found[0].Method != "A" || !found[0].Now || math.Abs(found[0].Change-0.057) > 0.015 {
+	found := driftsOf(t, history(20, 77, func(d int) float64 { return 0.001 * float64(d) }, half))
+	if len(found) != 1 || found[0].Method != "A" || !found[0].Current || math.Abs(found[0].Change-0.057) > 0.015 {
 		t.Errorf("found %+v", found)
 	}
 }
 
 // Changes of the caller mix and weekday effects are not drifts.
 func TestReplay_CallerMixAndWeekdays(t *testing.T) {
-	if found := toldOf(t, history(20, 77, none, func(d int) float64 { return 0.3 + 0.005*float64(d) })); len(found) != 0 {
+	if found := driftsOf(t, history(20, 77, none, func(d int) float64 { return 0.3 + 0.005*float64(d) })); len(found) != 0 {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -82,7 +82,7 @@ func TestReplay_WholeService(t *testing.T) {
 		r.Capped *= math.Exp(0.002 * float64(r.Day))
 		r.Log += r.Weight * 0.002 * float64(r.Day)
 	}
-	found := toldOf(t, h)
+	found := driftsOf(t, h)
 	if len(found) != 1 || found[0].Method != wholeService {
 		t.Errorf("found %+v", found)
 	}
@@ -100,7 +100,7 @@ func TestEvaluate_ShortHistory(t *testing.T) {
 	// Days without records are left out.
 	gaps := history(20, 77, func(d int) float64 { return 0.002 * float64(d) }, half)
 	gaps.Rows = slices.DeleteFunc(gaps.Rows, func(r Day) bool { return r.Day%10 == 4 })
-	if found := toldOf(t, gaps); len(found) != 1 || found[0].Method != "A" {
+	if found := driftsOf(t, gaps); len(found) != 1 || found[0].Method != "A" {
 		t.Errorf("with gaps: %+v", found)
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// change is the key by which consecutive evaluations agree on a finding.
-type change struct {
+// findingKey identifies a finding in consecutive evaluations.
+type findingKey struct {
 	method string
 	rises  bool
 }
 
-func (f *Finding) change() change { return change{f.Method, f.Change > 0} }
+func (f *Finding) key() findingKey { return findingKey{f.Method, f.Change > 0} }
 
 // evaluations holds the evaluations of a history, one at the end of each day.
 type evaluations struct {
@@ -25,41 +25,41 @@ func newEvaluations(h *History) *evaluations {
 	return &evaluations{h: h, byDay: byDay, made: map[int][]Finding{}}
 }
 
-// shown returns the part of the history that an evaluation after this number of days sees.
-func (l *evaluations) shown(days, back int) *History {
+// historyUntil returns the part of the history that an evaluation after this number of days sees.
+func (e *evaluations) historyUntil(days, back int) *History {
 	upTo := func(day int) int {
-		at, _ := slices.BinarySearchFunc(l.byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
+		at, _ := slices.BinarySearchFunc(e.byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
 		return at
 	}
-	shown := *l.h
-	shown.Days, shown.Rows = max(0, days), l.byDay[upTo(days-window-back):upTo(days)]
+	shown := *e.h
+	shown.Days, shown.Rows = max(0, days), e.byDay[upTo(days-window-back):upTo(days)]
 	return &shown
 }
 
-// needed runs the evaluations that can be part of a run of confirmations, and returns the methods of the last one.
+// evaluateNeeded runs the evaluations that can be part of a run of confirmations, and returns the methods of the last one.
 // It runs every ninth evaluation, as any run of nine (confirmations) contains one of them. Around each it runs
 // further evaluations as long as they repeat its findings.
-func (l *evaluations) needed() (last []method) {
-	l.made[l.h.Days], last = evaluate(l.shown(l.h.Days, lookBack))
-	for day := l.h.Days; day >= LeastDays; day -= confirmations {
-		l.around(day, -1)
-		l.around(day, 1)
+func (e *evaluations) evaluateNeeded() (last []method) {
+	e.made[e.h.Days], last = evaluate(e.historyUntil(e.h.Days, lookBack))
+	for day := e.h.Days; day >= LeastDays; day -= confirmations {
+		e.evaluateAround(day, -1)
+		e.evaluateAround(day, 1)
 	}
 	return last
 }
 
-// around runs the evaluations before (step -1) or after (step 1) the one of a day.
-func (l *evaluations) around(day, step int) {
-	all := map[change]int{} // number of evaluations by change
-	for n := 1; n <= confirmations && day >= LeastDays && day <= l.h.Days; n++ {
-		found, made := l.made[day]
+// evaluateAround runs the evaluations before (step -1) or after (step 1) the one of a day.
+func (e *evaluations) evaluateAround(day, step int) {
+	all := map[findingKey]int{} // number of evaluations by finding
+	for n := 1; n <= confirmations && day >= LeastDays && day <= e.h.Days; n++ {
+		found, made := e.made[day]
 		if !made {
-			found, _ = evaluate(l.shown(day, lookBack))
-			l.made[day] = found
+			found, _ = evaluate(e.historyUntil(day, lookBack))
+			e.made[day] = found
 		}
 		again := false
 		for i := range found {
-			if c := found[i].change(); all[c] == n-1 {
+			if c := found[i].key(); all[c] == n-1 {
 				all[c], again = n, true
 			}
 		}
@@ -70,21 +70,21 @@ func (l *evaluations) around(day, step int) {
 	}
 }
 
-// told returns the changes found by at least nine consecutive evaluations (confirmations).
-func (l *evaluations) told() (told []Drift) {
-	runs := map[change]int{}
-	for day := LeastDays; day <= l.h.Days; day++ {
-		longer := map[change]int{}
-		for _, f := range l.made[day] {
-			c := f.change()
+// confirmed returns the changes found by at least nine consecutive evaluations (confirmations).
+func (e *evaluations) confirmed() (drifts []Drift) {
+	runs := map[findingKey]int{}
+	for day := LeastDays; day <= e.h.Days; day++ {
+		longer := map[findingKey]int{}
+		for _, f := range e.made[day] {
+			c := f.key()
 			if longer[c] = runs[c] + 1; longer[c] >= confirmations {
-				told = joinFinding(told, f, day)
+				drifts = addFinding(drifts, f, day)
 			}
 		}
 		runs = longer
 	}
-	for i := range told {
-		told[i].dateBefore()
+	for i := range drifts {
+		drifts[i].dateBefore()
 	}
-	return told
+	return drifts
 }

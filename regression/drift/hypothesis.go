@@ -114,8 +114,8 @@ func (p *pool) addRho(rho float64, n int) {
 	}
 }
 
-// of returns the pooled autocorrelation of one series and its standard error.
-func (p *pool) of(rho float64, n int) (value, se float64) {
+// shrink returns the pooled autocorrelation of one series and its standard error.
+func (p *pool) shrink(rho float64, n int) (value, se float64) {
 	rho = stats.Unbiased(rho, n)
 	own := 1 / float64(n)
 	if p.n < commonMethods {
@@ -128,7 +128,7 @@ func (p *pool) of(rho float64, n int) (value, se float64) {
 }
 
 func (p *pool) cautious(rho float64, n int) float64 {
-	value, se := p.of(rho, n)
+	value, se := p.shrink(rho, n)
 	few := min(1, commonMethods/max(1, p.n))
 	return value + (cautiousMany+few*(cautiousFew-cautiousMany))*se
 }
@@ -136,10 +136,10 @@ func (p *pool) cautious(rho float64, n int) float64 {
 // leastWeight is the minimum weight of the less precise statistic.
 const leastWeight = 0.1
 
-// surer keeps, for each test, the more significant of two statistics. To correct for two tests, each p-value is
+// moreSignificant keeps, for each test, the more significant of two statistics. To correct for two tests, each p-value is
 // divided by its weight (Bonferroni, weighted as by Genovese, Roeder and Wasserman 2006). The weights add up to 1.
 // They depend on the spread of the days around the trend and not on the trend itself.
-func surer(costs, levels testResult) testResult {
+func moreSignificant(costs, levels testResult) testResult {
 	if slices.Equal(costs.inTrend.values, levels.inTrend.values) {
 		return costs // the statistics are identical
 	}

@@ -61,7 +61,7 @@ func TestPool_CautiousByCount(t *testing.T) {
 		for i := range n {
 			p.addRho(0.3+0.4*float64(i%2), window)
 		}
-		value, se := p.of(0.5, window)
+		value, se := p.shrink(0.5, window)
 		if got := (p.cautious(0.5, window) - value) / se; math.Abs(got-want) > 1e-9 {
 			t.Errorf("%d series: %v standard errors are added, want %v", n, got, want)
 		}
@@ -85,7 +85,7 @@ func TestSurer(t *testing.T) {
 		{of(0.01, 0), of(0.5, 0), 0.02},
 		{of(0.9, 1), of(0.8, 1), 1},
 	} {
-		got := surer(c.cost, c.level)
+		got := moreSignificant(c.cost, c.level)
 		if math.Abs(got.trendP-c.want) > 1e-3 || math.Abs(got.stepP-c.want) > 1e-3 {
 			t.Errorf("%v and %v: %v and %v, want %v", c.cost.trend, c.level.trend, got.trendP, got.stepP, c.want)
 		}

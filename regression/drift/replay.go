@@ -23,29 +23,28 @@ const WantRecords = leastRecords
 // FewRecords is the number of records per day below which a method needs stronger evidence.
 const FewRecords = 200
 
-// Course is the result of the replayed evaluations of a history.
-type Course struct {
-	// Looks is the number of evaluations, Seen the number of days that the last one saw.
-	Looks, Seen int
+// Result is the result of the replayed evaluations of a history.
+type Result struct {
+	Evaluations int // the last one is at the end of the history
 	// Drifts are in the order in which they were confirmed.
 	Drifts []Drift
 	// Methods holds the status of each method at the last evaluation, in the order of the history.
 	Methods []MethodStatus
-	// Best is the method with the most days in the last 56. NextLook is the number of days that the earliest
+	// Best is the method with the most days in the last 56. NextEvaluation is the number of days that the earliest
 	// evaluation able to report it will have seen.
-	Best     MethodStatus
-	NextLook int
+	Best           MethodStatus
+	NextEvaluation int
 }
 
 // Drift is a change of a method found by at least nine consecutive evaluations.
 type Drift struct {
 	// Finding is from the evaluation with the smallest p-value.
 	Finding
-	// Told and Last are the numbers of days seen by the first and the last evaluation that confirmed the drift.
-	Told, Last int
-	// Now is set if an evaluation of the last seven days confirmed the drift. A single day on which chance hides
+	// Confirmed and LastConfirmed are the numbers of days seen by the first and the last evaluation that confirmed the drift.
+	Confirmed, LastConfirmed int
+	// Current is set if an evaluation of the last seven days confirmed the drift. A single day on which chance hides
 	// the drift does not clear it.
-	Now bool
+	Current bool
 
 	first Finding // from the evaluation that first confirmed it
 }
@@ -67,70 +66,70 @@ type MethodStatus struct {
 }
 
 // Replay runs the evaluations that a history allows. The result depends only on the rows.
-func Replay(h *History) (*Course, error) {
+func Replay(h *History) (*Result, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	l := newEvaluations(h)
-	c := &Course{Looks: max(0, h.Days-LeastDays+1), Seen: h.Days, Methods: l.shown(h.Days, 0).states()}
-	before := l.shown(h.Days-confirmations+1, 0).states()
-	last := l.needed()
-	c.Drifts = l.told()
-	for i := range c.Drifts {
-		c.Drifts[i].Now = h.Days-c.Drifts[i].Last < currentDays
+	e := newEvaluations(h)
+	r := &Result{Evaluations: max(0, h.Days-LeastDays+1), Methods: e.historyUntil(h.Days, 0).states()}
+	before := e.historyUntil(h.Days-confirmations+1, 0).states()
+	last := e.evaluateNeeded()
+	r.Drifts = e.confirmed()
+	for i := range r.Drifts {
+		r.Drifts[i].Current = h.Days-r.Drifts[i].LastConfirmed < currentDays
 	}
-	for m := range c.Methods {
-		s := &c.Methods[m]
-		s.Judged = c.Looks >= confirmations && s.Days >= LeastDays && before[m].Days >= LeastDays
+	for m := range r.Methods {
+		s := &r.Methods[m]
+		s.Judged = r.Evaluations >= confirmations && s.Days >= LeastDays && before[m].Days >= LeastDays
 		if s.Judged {
 			s.Surest = last[m].surest(s.Method)
 			s.Short = s.Days < fullDays
 			s.Detectable = last[m].detectable(len(last) - 1)
 		}
-		if m == 0 || cmp.Or(cmp.Compare(s.Days, c.Best.Days), cmp.Compare(s.Records, c.Best.Records)) > 0 {
-			c.Best = *s
+		if m == 0 || cmp.Or(cmp.Compare(s.Days, r.Best.Days), cmp.Compare(s.Records, r.Best.Records)) > 0 {
+			r.Best = *s
 		}
 	}
-	c.NextLook = h.Days + max(1, WantDays-c.Best.Days)
-	return c, nil
+	r.NextEvaluation = h.Days + max(1, WantDays-r.Best.Days)
+	return r, nil
 }
 
 // newDriftDays is the number of days between the dates of a reported drift and a later step from which the step is a new
 // drift. With fewer days it is the same drift, whose date moved because its first days left the window.
 const newDriftDays = window / 2
 
-// joinFinding adds a confirmed finding to the drifts. It extends the last drift of the method if that has the same
+// addFinding adds a confirmed finding to the drifts. It extends the last drift of the method if that has the same
 // direction, was confirmed by an evaluation that saw some of the same days, and is not followed by a new step.
-func joinFinding(told []Drift, f Finding, day int) []Drift {
-	at := len(told) - 1
-	for at >= 0 && told[at].Method != f.Method {
+func addFinding(drifts []Drift, f Finding, day int) []Drift {
+	at := len(drifts) - 1
+	for at >= 0 && drifts[at].Method != f.Method {
 		at--
 	}
-	if at < 0 || day-told[at].Last >= window || (f.Change > 0) != (told[at].Change > 0) {
-		return append(told, Drift{Finding: f, Told: day, Last: day, first: f})
+	if at < 0 || day-drifts[at].LastConfirmed >= window || (f.Change > 0) != (drifts[at].Change > 0) {
+		return append(drifts, Drift{Finding: f, Confirmed: day, LastConfirmed: day, first: f})
 	}
-	d := &told[at]
-	if f.Shape == Jump && f.Began > d.Told {
+	d := &drifts[at]
+	if f.Shape == Jump && f.Began > d.Confirmed {
 		f.date()
 		d.dateBefore()
 	}
 	if f.after(d) {
-		return append(told, Drift{Finding: f, Told: day, Last: day, first: f})
+		return append(drifts, Drift{Finding: f, Confirmed: day, LastConfirmed: day, first: f})
 	}
-	d.Last = day
+	d.LastConfirmed = day
 	if f.P < d.P {
-		if f.Shape == Jump && f.Began > d.Told {
-			d.Told, d.first = day, f // a later, more significant step
+		if f.Shape == Jump && f.Began > d.Confirmed {
+			d.Confirmed, d.first = day, f // a later, more significant step
 		}
 		d.Finding = f
 	}
-	return told
+	return drifts
 }
 
 // dateBefore dates a reported drift. It cannot have begun after its report: a later, more significant evaluation may
 // no longer see the days on which it began, and then the first finding gives the date.
 func (d *Drift) dateBefore() {
-	if d.date(); d.Began > d.Told {
+	if d.date(); d.Began > d.Confirmed {
 		d.first.date()
 		d.Began = d.first.Began
 	}
@@ -138,7 +137,7 @@ func (d *Drift) dateBefore() {
 
 // after reports whether f is a step that came after drift d was reported.
 func (f *Finding) after(d *Drift) bool {
-	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > newDriftDays
+	return f.Shape == Jump && f.Began > d.Confirmed && f.Began-d.Began > newDriftDays
 }
 
 // states counts the days and the records of each method.

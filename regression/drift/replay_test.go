@@ -27,7 +27,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("found %+v", c.Drifts)
 	}
 	d := c.Drifts[0]
-	if d.Method != "A" || d.Shape != Jump || d.Began < 69 || d.Began > 71 || d.Told < 77 || d.Told > 98 || d.Now {
+	if d.Method != "A" || d.Shape != Jump || d.Began < 69 || d.Began > 71 || d.Confirmed < 77 || d.Confirmed > 98 || d.Current {
 		t.Errorf("found %+v", d)
 	}
 	if d.Change < 0.08 || d.Change > 0.12 || d.Interval[0] > 0.1 || d.Interval[1] < 0.1 || d.Interval[0] < 0.03 {
@@ -48,7 +48,7 @@ func TestReplay_TwoSteps(t *testing.T) {
 		t.Fatalf("%v: %+v", err, c)
 	}
 	for i, began := range []int{70, 120} {
-		if d := c.Drifts[i]; d.Method != "A" || d.Began < began-1 || d.Began > began+1 || d.Told < began || d.Told > began+28 {
+		if d := c.Drifts[i]; d.Method != "A" || d.Began < began-1 || d.Began > began+1 || d.Confirmed < began || d.Confirmed > began+28 {
 			t.Errorf("found %+v, began on day %d", d, began)
 		}
 	}
@@ -62,19 +62,19 @@ func TestReplay_EqualsAllEvaluations(t *testing.T) {
 	for _, effect := range []float64{0, 0.012, 0.1} {
 		h := history(6, 130, stepUp(70, effect), half)
 		all, counted := newEvaluations(h), newEvaluations(h)
-		counted.needed()
+		counted.evaluateNeeded()
 		for day := LeastDays; day <= h.Days; day++ {
-			all.made[day], _ = evaluate(all.shown(day, lookBack))
+			all.made[day], _ = evaluate(all.historyUntil(day, lookBack))
 		}
 		if effect == 0 && len(counted.made) > h.Days/confirmations+confirmations {
 			t.Errorf("%d looks at nothing", len(counted.made))
 		}
-		want := all.told()
-		if got := counted.told(); !reflect.DeepEqual(got, want) || (effect > 0.02) != (len(want) == 1) {
+		want := all.confirmed()
+		if got := counted.confirmed(); !reflect.DeepEqual(got, want) || (effect > 0.02) != (len(want) == 1) {
 			t.Errorf("%v: %d are reported, want %d", effect, len(got), len(want))
 		}
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(h.Rows), func(i, j int) { h.Rows[i], h.Rows[j] = h.Rows[j], h.Rows[i] })
-		if got := toldOf(t, h); len(got) != len(want) || len(got) > 0 && (got[0].Began != want[0].Began || got[0].Told != want[0].Told) {
+		if got := driftsOf(t, h); len(got) != len(want) || len(got) > 0 && (got[0].Began != want[0].Began || got[0].Confirmed != want[0].Confirmed) {
 			t.Errorf("%v: in another order %d are reported, want %d", effect, len(got), len(want))
 		}
 	}
@@ -83,7 +83,7 @@ func TestReplay_EqualsAllEvaluations(t *testing.T) {
 // A history that ends a day later or begins a day later gives the same drifts.
 func TestReplay_SameWhenHistoryShifts(t *testing.T) {
 	h := history(6, 140, stepUp(80, 0.1), half)
-	want := toldOf(t, h)
+	want := driftsOf(t, h)
 	if len(want) != 1 {
 		t.Fatalf("%+v", want)
 	}
@@ -95,12 +95,12 @@ func TestReplay_SameWhenHistoryShifts(t *testing.T) {
 				cut.Rows = append(cut.Rows, r)
 			}
 		}
-		got := toldOf(t, &cut)
-		if len(got) != 1 || got[0].Began+k != want[0].Began || got[0].Told+k != want[0].Told {
+		got := driftsOf(t, &cut)
+		if len(got) != 1 || got[0].Began+k != want[0].Began || got[0].Confirmed+k != want[0].Confirmed {
 			t.Errorf("%d days fewer: %+v, want %+v", k, got, want)
 		}
 		cut.Days, cut.Rows = h.Days-k, h.Rows
-		if got := toldOf(t, &cut); len(got) != 1 || got[0].Began != want[0].Began || got[0].Told != want[0].Told {
+		if got := driftsOf(t, &cut); len(got) != 1 || got[0].Began != want[0].Began || got[0].Confirmed != want[0].Confirmed {
 			t.Errorf("asked %d days before: %+v, want %+v", k, got, want)
 		}
 	}

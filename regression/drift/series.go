@@ -12,7 +12,7 @@ const leastRecords = 5
 // A statistic computes the value of a day's calls from one caller, usually a logarithm, and the weight of that
 // caller from its cost and its records in the window.
 type statistic struct {
-	of     func(r *Day, linear bool) float64
+	value  func(r *Day, linear bool) float64
 	weight func(cost, records float64) float64
 }
 
@@ -27,7 +27,7 @@ const (
 // with heavy tails. It weights a caller by its records.
 var byStatistic = [statistics]statistic{
 	cost: {
-		of: func(r *Day, linear bool) float64 {
+		value: func(r *Day, linear bool) float64 {
 			if linear {
 				return r.Capped / r.Weight
 			}
@@ -36,7 +36,7 @@ var byStatistic = [statistics]statistic{
 		weight: func(cost, records float64) float64 { return math.Sqrt(cost * records) },
 	},
 	level: {
-		of:     func(r *Day, _ bool) float64 { return r.Log / r.Weight },
+		value:  func(r *Day, _ bool) float64 { return r.Log / r.Weight },
 		weight: func(_, records float64) float64 { return records },
 	},
 }
@@ -71,7 +71,7 @@ func (h *History) series(back, from int, s statistic) [][]float64 {
 			}
 			w.cost += r.Capped
 			w.records += r.Records
-			w.values += s.of(r, h.linear(r.Method))
+			w.values += s.value(r, h.linear(r.Method))
 			w.n++
 		}
 	}
@@ -93,7 +93,7 @@ func (h *History) series(back, from int, s statistic) [][]float64 {
 		if !h.linear(r.Method) {
 			weight = s.weight(w.cost, w.records)
 		}
-		out[r.Method][d] += weight * (s.of(r, h.linear(r.Method)) - w.values/w.n)
+		out[r.Method][d] += weight * (s.value(r, h.linear(r.Method)) - w.values/w.n)
 		weights[r.Method][d] += weight
 	}
 	for m := range out {
@@ -104,11 +104,11 @@ func (h *History) series(back, from int, s statistic) [][]float64 {
 	return out
 }
 
-// takeWeekdays removes weekday effects from a series, estimated from day from on. The effect of a weekday is the
+// removeWeekdays removes weekday effects from a series, estimated from day from on. The effect of a weekday is the
 // median distance of its days from the mean of the seven days around them, so drift and slow noise do not count as
 // weekday effects. Where days are missing, as at weekends, it is the distance from the median of all days. Weekdays
 // are counted back from the last day, so no calendar is needed.
-func takeWeekdays(y []float64, from int) {
+func removeWeekdays(y []float64, from int) {
 	around := func(d int) float64 {
 		mean := math.NaN()
 		if d >= from+3 && d+3 < len(y) {

@@ -45,7 +45,7 @@ func TestSeries_AnyRowOrder(t *testing.T) {
 				for _, row := range h.Rows {
 					if row.Method == m && row.Day == d+from && h.usable(&row) {
 						w, mean := h.inWindow(row.pair(), from, s)
-						sum += w * (s.of(&row, false) - mean)
+						sum += w * (s.value(&row, false) - mean)
 						weights += w
 					}
 				}
@@ -63,7 +63,7 @@ func (h *History) inWindow(p pair, from int, s statistic) (weight, mean float64)
 	var cost, records, values, n float64
 	for _, row := range h.Rows {
 		if row.pair() == p && int(row.Day) >= from && int(row.Day) < h.Days && h.usable(&row) {
-			cost, records, values, n = cost+row.Capped, records+row.Records, values+s.of(&row, false), n+1
+			cost, records, values, n = cost+row.Capped, records+row.Records, values+s.value(&row, false), n+1
 		}
 	}
 	return s.weight(cost, records), values / n

@@ -30,12 +30,12 @@ type Account struct {
 	// NoVerdict is the reason for a null Verdict.
 	NoVerdict string `json:"no_verdict,omitempty"`
 	// Drift is the result of the daily evaluations; null if nothing was measured.
-	Drift   *evaluation.Line `json:"drift"`
-	NoDrift string           `json:"no_drift,omitempty"`
+	Drift   *evaluation.Verdict `json:"drift"`
+	NoDrift string              `json:"no_drift,omitempty"`
 	// The accepted changes, the muted alerts and the alerts that were sent.
-	Accepted []state.Accepted    `json:"accepted"`
-	Silenced []delivery.Silenced `json:"silenced"`
-	Open     []state.Open        `json:"open"`
+	Accepted []state.Acceptance       `json:"accepted"`
+	Silenced []delivery.SilencedAlert `json:"silenced"`
+	Open     []state.OpenAlert        `json:"open"`
 }
 
 // Verdict is the line of a method in a comparison, with the trace of the decision.
@@ -139,7 +139,7 @@ func (a *Account) judge(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	sorted, err := o.Alerts.Sort(delivery.Findings{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
+	sorted, err := o.Alerts.Sort(found.Alerts, found.Threshold)
 	if err != nil {
 		return err
 	}
@@ -231,8 +231,8 @@ func (a *Account) drifted(ctx context.Context, o Options) error {
 			continue
 		}
 		a.NoDrift = s.Missing
-		for i := range s.Lines {
-			if l := &s.Lines[i]; l.Class == a.Class && l.Method == a.Method && !l.WholeService {
+		for i := range s.Verdicts {
+			if l := &s.Verdicts[i]; l.Class == a.Class && l.Method == a.Method && !l.WholeService {
 				a.Drift = l
 				return nil
 			}

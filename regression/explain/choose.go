@@ -43,7 +43,7 @@ func (o *Options) choose(all []query.Sampling) ([]Account, error) {
 		i := slices.IndexFunc(accounts, func(a Account) bool { return a.MethodName == s.MethodName })
 		if i < 0 {
 			i = len(accounts)
-			accounts = append(accounts, Account{MethodName: s.MethodName, Accepted: []state.Accepted{}, Silenced: []delivery.Silenced{}, Open: []state.Open{}})
+			accounts = append(accounts, Account{MethodName: s.MethodName, Accepted: []state.Acceptance{}, Silenced: []delivery.SilencedAlert{}, Open: []state.OpenAlert{}})
 		}
 		accounts[i].Versions = append(accounts[i].Versions, s)
 	}

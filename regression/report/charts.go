@@ -26,34 +26,34 @@ func costBar(c Cost, most float64) template.HTML {
 	return d.html()
 }
 
-// moveBar draws a change with its interval, on the scale s of all changes.
-func moveBar(m Move, s scale) template.HTML {
-	d := newDrawing(18, fmt.Sprintf("%+.1f%%, between %+.1f%% and %+.1f%%", m.ChangePercent, m.Interval[0], m.Interval[1]))
+// changeBar draws a change with its interval, on the scale s of all changes.
+func changeBar(m Change, s scale) template.HTML {
+	d := newDrawing(18, fmt.Sprintf("%+.1f%%, between %+.1f%% and %+.1f%%", *m.ChangePercent, m.Interval[0], m.Interval[1]))
 	d.line(s.at(0), 0, s.at(0), 18, "zero")
 	class := "open"
 	if m.Proven {
 		class = "proven"
 	}
 	d.line(s.at(m.Interval[0]), 9, s.at(m.Interval[1]), 9, "whisker")
-	d.dot(s.at(m.ChangePercent), 9, 4, class, d.label)
+	d.dot(s.at(*m.ChangePercent), 9, 4, class, d.label)
 	return d.html()
 }
 
-// movesScale returns a scale that contains nearly all intervals; wider ones are cut at the edge. The lower end
+// changesScale returns a scale that contains nearly all intervals; wider ones are cut at the edge. The lower end
 // is at least -100%, because no method can become cheaper than that.
-func movesScale(moves []Move) scale {
+func changesScale(changes []Change) scale {
 	var ends []float64
-	for _, m := range moves {
-		ends = append(ends, math.Abs(m.Interval[0]), math.Abs(m.Interval[1]), math.Abs(m.ChangePercent))
+	for _, m := range changes {
+		ends = append(ends, math.Abs(m.Interval[0]), math.Abs(m.Interval[1]), math.Abs(*m.ChangePercent))
 	}
 	if len(ends) == 0 {
 		return scale{-1, 1}
 	}
 	slices.Sort(ends)
 	most := max(1, ends[len(ends)*9/10])
-	for _, m := range moves {
+	for _, m := range changes {
 		if m.Proven {
-			change := math.Abs(m.ChangePercent)
+			change := math.Abs(*m.ChangePercent)
 			most = max(most, 1.1*change, min(1.05*m.Interval[1], 1.5*change))
 		}
 	}
@@ -68,9 +68,9 @@ const (
 	chartLeft   = 9.0
 )
 
-func across(place float64) float64 { return chartLeft + place*(99-chartLeft)/100 }
+func chartX(place float64) float64 { return chartLeft + place*(99-chartLeft)/100 }
 
-func down(place float64) float64 {
+func chartY(place float64) float64 {
 	return chartHeight - chartFoot - place*(chartHeight-chartFoot-chartTop)/100
 }
 
@@ -84,16 +84,16 @@ func anchorAt(place float64) string {
 
 func (d *drawing) yAxis(s scale, show func(float64) string) {
 	for _, v := range s.ticks(4) {
-		d.line(chartLeft, down(s.at(v)), 99, down(s.at(v)), "grid")
+		d.line(chartLeft, chartY(s.at(v)), 99, chartY(s.at(v)), "grid")
 		// Labels start at the left edge: on a phone the room next to the axis is narrow.
-		d.text(0, down(s.at(v))+4, "start", show(v))
+		d.text(0, chartY(s.at(v))+4, "start", show(v))
 	}
 }
 
-// spreadChart draws the distribution of the times of single calls, by version.
-func spreadChart(m Method) template.HTML {
+// distributionChart draws the distribution of the times of single calls, by version.
+func distributionChart(m Method) template.HTML {
 	low, high, most := int64(math.MaxInt64), int64(math.MinInt64), 0.0
-	for _, s := range m.Spreads {
+	for _, s := range m.Distributions {
 		for bin, share := range s.Bins {
 			low, high, most = min(low, bin), max(high, bin+1), max(most, share)
 		}
@@ -106,20 +106,20 @@ func spreadChart(m Method) template.HTML {
 	d.yAxis(y, func(v float64) string { return fmt.Sprintf("%.3g%%", v) })
 	step := max(1, (high-low+4)/5)
 	for bin := low; bin <= high; bin += step {
-		place := across(x.at(float64(bin)))
+		place := chartX(x.at(float64(bin)))
 		d.text(place, chartHeight-6, anchorAt(place), output.Nanos(query.BinStart(bin)))
 	}
-	for i, s := range m.Spreads {
-		class := fmt.Sprintf("curve v%d", versionClass(i, len(m.Spreads)))
+	for i, s := range m.Distributions {
+		class := fmt.Sprintf("curve v%d", versionClass(i, len(m.Distributions)))
 		before := 0.0
 		for bin := low; bin <= high; bin++ {
 			share := 100 * s.Bins[bin]
-			left, right := across(x.at(float64(bin))), across(x.at(float64(bin+1)))
+			left, right := chartX(x.at(float64(bin))), chartX(x.at(float64(bin+1)))
 			if share != before {
-				d.line(left, down(y.at(before)), left, down(y.at(share)), class)
+				d.line(left, chartY(y.at(before)), left, chartY(y.at(share)), class)
 			}
 			if share > 0 {
-				d.line(left, down(y.at(share)), right, down(y.at(share)), class)
+				d.line(left, chartY(y.at(share)), right, chartY(y.at(share)), class)
 			}
 			before = share
 		}
@@ -130,11 +130,11 @@ func spreadChart(m Method) template.HTML {
 // versionClass numbers versions from the newest, so that the newest has the same colour in every chart.
 func versionClass(i, of int) int { return of - 1 - i }
 
-// courseChart draws the mean time of a call over time. A vertical line marks where a version first appears.
-func (r *Report) courseChart(m Method) template.HTML {
+// historyChart draws the mean time of a call over time. A vertical line marks where a version first appears.
+func (r *Report) historyChart(m Method) template.HTML {
 	var first, last time.Time
 	most := 0.0
-	for _, c := range m.Course {
+	for _, c := range m.History {
 		for _, p := range c.Points {
 			if first.IsZero() || p.At.Before(first) {
 				first = p.At
@@ -164,22 +164,22 @@ func (r *Report) courseChart(m Method) template.HTML {
 		if last.Equal(first) && i > 0 {
 			break
 		}
-		d.text(across(x.at(float64(at.Unix()))), chartHeight-6, anchor, at.In(r.zone).Format(layout))
+		d.text(chartX(x.at(float64(at.Unix()))), chartHeight-6, anchor, at.In(r.zone).Format(layout))
 	}
-	for i, c := range m.Course {
-		class := fmt.Sprintf("v%d", versionClass(i, len(m.Course)))
+	for i, c := range m.History {
+		class := fmt.Sprintf("v%d", versionClass(i, len(m.History)))
 		if i > 0 {
-			at := across(x.at(float64(c.Points[0].At.Unix())))
+			at := chartX(x.at(float64(c.Points[0].At.Unix())))
 			d.line(at, chartTop, at, chartHeight-chartFoot, "deploy")
 			d.text(at, chartTop-2, anchorAt(at), c.Version)
 		}
 		for _, p := range c.Points {
-			at := across(x.at(float64(p.At.Unix())))
+			at := chartX(x.at(float64(p.At.Unix())))
 			title := fmt.Sprintf("%s, %s: %s a call, %d records", c.Version, output.Time(p.At, r.zone), output.Nanos(p.NS), p.Records)
 			if p.Interval != nil {
-				d.line(at, down(y.at(p.Interval[0])), at, down(y.at(p.Interval[1])), "band "+class)
+				d.line(at, chartY(y.at(p.Interval[0])), at, chartY(y.at(p.Interval[1])), "band "+class)
 			}
-			d.dot(at, down(y.at(p.NS)), 3, "dot "+class, title)
+			d.dot(at, chartY(y.at(p.NS)), 3, "dot "+class, title)
 		}
 	}
 	return d.html()

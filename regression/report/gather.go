@@ -24,7 +24,7 @@ import (
 const (
 	maxVersions = 6 // the newest versions of one method
 	maxPoints   = 120
-	level       = 0.95
+	confidence  = 0.95 // of the intervals
 )
 
 // Options choose the warehouse, the window and the extent of the report.
@@ -82,7 +82,7 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	if r.To.IsZero() {
 		r.To = o.Now
 	}
-	r.rank(costs)
+	r.addCosts(costs)
 	runs, err := w.Runs(ctx, w.Window, o.Filter)
 	if err != nil {
 		return err
@@ -95,10 +95,10 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 		metric = query.Wall
 	}
 	r.Metric = string(metric)
-	if err := r.lookClosely(ctx, w, o, metric, runs); err != nil {
+	if err := r.addMethods(ctx, w, o, metric, runs); err != nil {
 		return err
 	}
-	r.cut()
+	r.truncate()
 	var edges []query.Edge
 	if metric == query.CPU { // cost.Compute has read them
 		edges = ofAllVersions(costs.Edges)
@@ -130,8 +130,8 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 	return edges
 }
 
-// rank copies the costs into the report, the most expensive first.
-func (r *Report) rank(costs *cost.Table) {
+// addCosts copies the costs into the report, the most expensive first.
+func (r *Report) addCosts(costs *cost.Table) {
 	r.Notes = append(r.Notes, cost.Few(costs.AssumedNotes())...)
 	for _, m := range costs.Methods {
 		r.Records += m.Measured
@@ -154,12 +154,12 @@ func (r *Report) rank(costs *cost.Table) {
 	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })
 }
 
-// cut truncates the tables to r.top lines.
-func (r *Report) cut() {
+// truncate cuts the tables to r.top lines.
+func (r *Report) truncate() {
 	r.Costs, r.CostsLeft = output.First(r.Costs, r.top)
 	r.Walls, r.WallsLeft = output.First(r.Walls, r.top) // ordered as the costs are
 	r.Alerts, r.AlertsLeft = output.First(r.Alerts, r.top)
-	r.Moves, r.MovesLeft = output.First(r.Moves, r.top)
+	r.Changes, r.ChangesLeft = output.First(r.Changes, r.top)
 }
 
 func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, runs []query.Run) error {
@@ -176,9 +176,9 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	byRecords := func(a, b pairs.Skip) int { return cmp.Compare(b.Records, a.Records) }
 	skips, left := output.Most(skips, o.Top, byRecords)
 	for _, s := range skips {
-		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
+		r.NotCompared = append(r.NotCompared, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
-	r.UntoldLeft = len(left)
+	r.NotComparedLeft = len(left)
 	r.Alerts, r.Compared = []alert.Alert{}, []Compared{}
 	shown, more := output.Most(comparisons, o.Top, pairs.AlertsFirst)
 	r.ComparedLeft = len(more)
@@ -189,50 +189,44 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 			if c.Judged() {
 				why = "measured to be more than 20% more expensive, and not known whether by the version or by its hosts"
 			}
-			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: %s", c.Service, c.HeadVersion, c.BaseVersion, why))
+			r.NotCompared = append(r.NotCompared, fmt.Sprintf("%s: version %s against %s: %s", c.Service, c.HeadVersion, c.BaseVersion, why))
 			for _, warning := range c.Warnings {
-				r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", c.Service, warning))
+				r.NotCompared = append(r.NotCompared, fmt.Sprintf("%s: %s", c.Service, warning))
 			}
 		}
 	}
 	for _, c := range comparisons {
 		r.Alerts = append(r.Alerts, c.Alerts...)
-		for _, l := range c.Methods {
-			if l.ChangePercent == nil || l.Interval == nil {
-				continue
+		for _, row := range c.Rows() {
+			if row.ChangePercent != nil {
+				r.Changes = append(r.Changes, Change{row, row.State == evidence.Regressed})
 			}
-			r.Moves = append(r.Moves, Move{
-				MethodName:  query.MethodName{Service: c.Service, Class: l.Class, Method: l.Method},
-				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: l.Metric, State: string(l.State),
-				ChangePercent: *l.ChangePercent, Interval: *l.Interval, BaseRecords: l.BaseRecords, HeadRecords: l.HeadRecords,
-				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == evidence.Regressed,
-			})
 		}
 	}
 	slices.SortStableFunc(r.Alerts, alert.MoreExpensive)
-	slices.SortStableFunc(r.Moves, func(a, b Move) int {
+	slices.SortStableFunc(r.Changes, func(a, b Change) int {
 		if a.Proven != b.Proven {
 			if a.Proven {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Compare(math.Abs(b.ChangePercent), math.Abs(a.ChangePercent))
+		return cmp.Compare(math.Abs(*b.ChangePercent), math.Abs(*a.ChangePercent))
 	})
 	return nil
 }
 
-// lookClosely adds the details of o.Methods methods: those that regressed first, then the most expensive.
-func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options, metric query.Metric, runs []query.Run) error {
+// addMethods adds the details of o.Methods methods: those that regressed first, then the most expensive.
+func (r *Report) addMethods(ctx context.Context, w *query.Warehouse, o Options, metric query.Metric, runs []query.Run) error {
 	var chosen []query.MethodName
 	choose := func(m query.MethodName) {
 		if len(chosen) < o.Methods && !slices.Contains(chosen, m) {
 			chosen = append(chosen, m)
 		}
 	}
-	for _, m := range r.Moves {
+	for _, m := range r.Changes {
 		if m.Proven {
-			choose(m.MethodName)
+			choose(query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method})
 		}
 	}
 	for _, c := range r.Costs {
@@ -246,7 +240,7 @@ func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options,
 	if len(chosen) == 0 {
 		return nil
 	}
-	bucket := bucketFor(seen(runs))
+	bucket := bucketFor(timeSpan(runs))
 	ask := query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: max(bucket/6, time.Second)}
 	points, err := w.History(ctx, ask, bucket, chosen)
 	if err != nil {
@@ -258,15 +252,15 @@ func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options,
 	}
 	for _, name := range chosen {
 		m := Method{MethodName: name}
-		m.course(points)
-		m.keepVersions(shares)
+		m.addHistory(points)
+		m.addDistributions(shares)
 		r.Methods = append(r.Methods, m)
 	}
 	return nil
 }
 
-// seen returns the time from the first to the last row of all runs.
-func seen(runs []query.Run) time.Duration {
+// timeSpan returns the time from the first to the last row of all runs.
+func timeSpan(runs []query.Run) time.Duration {
 	var first, last time.Time
 	for _, run := range runs {
 		if first.IsZero() || run.First.Before(first) {
@@ -292,7 +286,7 @@ func bucketFor(span time.Duration) time.Duration {
 	return 7 * 24 * time.Hour
 }
 
-func (m *Method) course(points []query.Point) {
+func (m *Method) addHistory(points []query.Point) {
 	at := map[string]int{}
 	for _, p := range points {
 		if p.MethodName != m.MethodName || !(p.N > 0) {
@@ -300,29 +294,29 @@ func (m *Method) course(points []query.Point) {
 		}
 		i, ok := at[p.Version]
 		if !ok {
-			i = len(m.Course)
+			i = len(m.History)
 			at[p.Version] = i
-			m.Course = append(m.Course, Course{Version: p.Version})
+			m.History = append(m.History, History{Version: p.Version})
 		}
-		instant := Instant{At: p.At, NS: p.X / p.N, Records: p.Records}
+		point := Point{At: p.At, NS: p.X / p.N, Records: p.Records}
 		sums := stats.Clusters{Count: p.Clusters, N: p.N, X: p.X, NN: p.NN, NX: p.NX, XX: p.XX}
 		if e, ok := sums.Mean(); ok {
-			margin := e.Margin(level)
-			instant.Interval = &[2]float64{max(0, e.Value-margin), e.Value + margin}
+			margin := e.Margin(confidence)
+			point.Interval = &[2]float64{max(0, e.Value-margin), e.Value + margin}
 		}
-		m.Course[i].Points = append(m.Course[i].Points, instant)
+		m.History[i].Points = append(m.History[i].Points, point)
 		m.Records += p.Records
 	}
-	slices.SortStableFunc(m.Course, func(a, b Course) int { return a.Points[0].At.Compare(b.Points[0].At) })
-	if len(m.Course) > maxVersions {
-		m.Course = m.Course[len(m.Course)-maxVersions:]
+	slices.SortStableFunc(m.History, func(a, b History) int { return a.Points[0].At.Compare(b.Points[0].At) })
+	if len(m.History) > maxVersions {
+		m.History = m.History[len(m.History)-maxVersions:]
 	}
 }
 
-// keepVersions adds a Spread for each version in m.Course, in the same order.
-func (m *Method) keepVersions(shares []query.Share) {
-	for _, c := range m.Course {
-		s := Spread{Version: c.Version, Bins: map[int64]float64{}}
+// addDistributions adds the Distribution of each version in m.History, in the same order.
+func (m *Method) addDistributions(shares []query.Share) {
+	for _, c := range m.History {
+		s := Distribution{Version: c.Version, Bins: map[int64]float64{}}
 		for _, share := range shares {
 			if share.MethodName == m.MethodName && share.Version == c.Version {
 				s.Bins[share.Bin] += share.N
@@ -335,6 +329,6 @@ func (m *Method) keepVersions(shares []query.Share) {
 		for bin := range s.Bins {
 			s.Bins[bin] /= s.Calls
 		}
-		m.Spreads = append(m.Spreads, s)
+		m.Distributions = append(m.Distributions, s)
 	}
 }

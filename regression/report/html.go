@@ -42,12 +42,12 @@ type pageData struct {
 	Alerts     []alertLine
 	AlertsLeft int
 
-	Moves               []moveLine
-	MovesLeft           int
-	MovesLow, MovesHigh string
-	NoMoves             string
-	Compared, Untold    []string
-	Notes               []string
+	Changes                 []changeLine
+	ChangesLeft             int
+	ChangesLow, ChangesHigh string
+	NoChanges               string
+	Compared, NotCompared   []string
+	Notes                   []string
 
 	Methods   []methodPart
 	Trees     []treePart
@@ -70,7 +70,7 @@ type costLine struct {
 
 type wallLine struct{ Name, Service, Self, Interval, Total, Calls, Records string }
 
-type moveLine struct {
+type changeLine struct {
 	Name, Service, Versions, Change, Interval, Measured, Reason, Records string
 	Proven                                                               bool
 	Bar                                                                  template.HTML
@@ -79,7 +79,7 @@ type moveLine struct {
 type methodPart struct {
 	Name, Service, Caption string
 	Versions               []versionLine
-	Spread, Course         template.HTML
+	Distribution, History  template.HTML
 	Points                 []pointLine
 }
 
@@ -110,8 +110,8 @@ type healthLine struct {
 func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: output.Time(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
-		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
-		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.untold()), Notes: printable(r.Notes),
+		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, ChangesLeft: r.ChangesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
+		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoChanges: noChanges, Compared: printable(r.compared()), NotCompared: printable(r.notCompared()), Notes: printable(r.Notes),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {
@@ -123,22 +123,22 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	for _, c := range r.Costs {
 		d.Costs = append(d.Costs, costLine{
-			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
-			CoreHours: together(c.mark() + output.Amount(c.SelfCoreHours)), USD: together(c.usd()), Calls: c.calls(), Records: strconv.FormatInt(c.Records, 10),
+			Name: fullName(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
+			CoreHours: unbroken(c.mark() + output.Amount(c.SelfCoreHours)), USD: unbroken(c.usd()), Calls: atLeast(c.Calls, c.AssumedCalls), Records: strconv.FormatInt(c.Records, 10),
 		})
 	}
 	for _, w := range r.Walls {
 		d.Walls = append(d.Walls, wallLine{
-			Name: name(w.MethodName), Service: output.Printable(w.Service.String()), Self: together(w.self()), Interval: w.interval(),
+			Name: fullName(w.MethodName), Service: output.Printable(w.Service.String()), Self: unbroken(w.self()), Interval: output.Interval(w.Interval, output.Amount),
 			Total: output.Amount(w.InclusiveWallHours), Calls: atLeast(w.Calls, w.AssumedCalls), Records: strconv.FormatInt(w.Records, 10),
 		})
 	}
-	s := movesScale(r.Moves)
-	d.MovesLow, d.MovesHigh = percent(s.low), percent(s.high)
-	for _, m := range r.Moves {
-		d.Moves = append(d.Moves, moveLine{
-			Name: name(m.MethodName), Service: output.Printable(m.Service.String()), Proven: m.Proven, Bar: moveBar(m, s),
-			Versions: output.Printable(m.BaseVersion + " → " + m.HeadVersion), Change: m.change(), Interval: m.interval(), Measured: m.measured(), Reason: m.CommonReason, Records: m.records(),
+	s := changesScale(r.Changes)
+	d.ChangesLow, d.ChangesHigh = output.Share(s.low/100), output.Share(s.high/100)
+	for _, m := range r.Changes {
+		d.Changes = append(d.Changes, changeLine{
+			Name: output.Printable(query.FullName(m.Class, m.Method, m.Signature)), Service: output.Printable(m.Service.String()), Proven: m.Proven, Bar: changeBar(m, s),
+			Versions: output.Printable(m.BaseVersion + " → " + m.HeadVersion), Change: m.change(), Interval: output.Interval(m.Interval, output.Change), Measured: m.measured(), Reason: m.CommonReason, Records: m.records(),
 		})
 	}
 	for _, m := range r.Methods {
@@ -147,7 +147,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	for _, t := range r.Trees {
 		part := treePart{Service: output.Printable(t.String()), Chart: icicle(t)}
 		t.each(func(n *Node, level int) {
-			part.Lines = append(part.Lines, treeLine{level, output.Printable(n.Name), output.Nanos(n.NS), percent(100 * n.NS / t.TotalNS)})
+			part.Lines = append(part.Lines, treeLine{level, output.Printable(n.Name), output.Nanos(n.NS), output.Share(n.NS / t.TotalNS)})
 		})
 		d.Trees = append(d.Trees, part)
 	}
@@ -159,44 +159,40 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	for _, what := range slices.Sorted(maps.Keys(r.Health.Losses.SDK)) {
 		if n := r.Health.Losses.SDK[what]; n != 0 {
-			d.Losses = append(d.Losses, fmt.Sprintf("%s %s", output.Printable(what), whole(n)))
+			d.Losses = append(d.Losses, fmt.Sprintf("%s %s", output.Printable(what), output.Count(n)))
 		}
 	}
 	return page.Execute(w, d)
 }
 
-// together keeps a mark on the same line as its figure, by non-breaking spaces.
-func together(figure string) string { return strings.ReplaceAll(figure, " ", "\u00a0") }
+// unbroken keeps a mark on the same line as its figure, by non-breaking spaces.
+func unbroken(figure string) string { return strings.ReplaceAll(figure, " ", "\u00a0") }
 
 var signs = []string{"━", "┅"} // as the curves: solid and dashed, alternating
 
 func (r *Report) methodPart(m Method) methodPart {
 	part := methodPart{
-		Name: name(m.MethodName), Service: output.Printable(m.Service.String()),
-		Caption: fmt.Sprintf("%s; %d records", r.window(), m.Records), Spread: spreadChart(m), Course: r.courseChart(m),
+		Name: fullName(m.MethodName), Service: output.Printable(m.Service.String()),
+		Caption: fmt.Sprintf("%s; %d records", r.window(), m.Records), Distribution: distributionChart(m), History: r.historyChart(m),
 	}
-	for i, c := range m.Course {
-		class := versionClass(i, len(m.Course))
-		part.Versions = append(part.Versions, versionLine{class, signs[class%2], version(c.Version), m.versionText(c.Version)})
+	for i, c := range m.History {
+		class := versionClass(i, len(m.History))
+		part.Versions = append(part.Versions, versionLine{class, signs[class%2], versionName(c.Version), m.versionText(c.Version)})
 		for _, p := range c.Points {
-			line := pointLine{At: output.Time(p.At, r.zone), Version: version(c.Version), Mean: output.Nanos(p.NS), Interval: "~", Records: strconv.FormatInt(p.Records, 10)}
-			if p.Interval != nil {
-				line.Interval = output.Interval(p.Interval, output.Nanos)
-			}
-			part.Points = append(part.Points, line)
+			part.Points = append(part.Points, pointLine{
+				At: output.Time(p.At, r.zone), Version: versionName(c.Version), Mean: output.Nanos(p.NS),
+				Interval: output.Interval(p.Interval, output.Nanos), Records: strconv.FormatInt(p.Records, 10),
+			})
 		}
 	}
 	return part
 }
 
-func name(m query.MethodName) string {
-	if m.Class == "" {
-		return output.Printable(m.Method)
-	}
-	return output.Printable(m.Class + "." + m.Method)
+func fullName(m query.MethodName) string {
+	return output.Printable(query.FullName(m.Class, m.Method, ""))
 }
 
-func version(v string) string {
+func versionName(v string) string {
 	if v == "" {
 		return "(no version)"
 	}

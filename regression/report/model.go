@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
@@ -29,20 +28,20 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Alerts are all alerts that regress raises. Accepted and silenced ones are included, because their state
 	// is not known here.
-	Alerts     []alert.Alert `json:"alerts"`
-	AlertsLeft int           `json:"alerts_left_out"`
-	Moves      []Move        `json:"moves"`
-	MovesLeft  int           `json:"moves_left_out"`
+	Alerts      []alert.Alert `json:"alerts"`
+	AlertsLeft  int           `json:"alerts_left_out"`
+	Changes     []Change      `json:"moves"`
+	ChangesLeft int           `json:"moves_left_out"`
 	// Compared lists the pairs of versions that were compared.
 	Compared     []Compared `json:"compared"`
 	ComparedLeft int        `json:"compared_left_out,omitempty"`
-	// Untold lists the services whose versions were not compared, with the reason.
-	Untold     []string         `json:"not_compared,omitempty"`
-	UntoldLeft int              `json:"not_compared_left_out,omitempty"` // number of services
-	Methods    []Method         `json:"methods"`
-	Trees      []Tree           `json:"trees"`
-	TreesLeft  int              `json:"trees_left_out,omitempty"`
-	Health     *ledger.Accounts `json:"health"` // the page shows its services up to the limit
+	// NotCompared lists the services whose versions were not compared, with the reason.
+	NotCompared     []string         `json:"not_compared,omitempty"`
+	NotComparedLeft int              `json:"not_compared_left_out,omitempty"` // number of services
+	Methods         []Method         `json:"methods"`
+	Trees           []Tree           `json:"trees"`
+	TreesLeft       int              `json:"trees_left_out,omitempty"`
+	Health          *ledger.Accounts `json:"health"` // the page shows its services up to the limit
 
 	zone *time.Location
 	top  int
@@ -86,48 +85,35 @@ type Compared struct {
 	ChosenBy    pairs.BaseRule `json:"chosen_by"`
 }
 
-// Move is the difference of a method between two versions.
-type Move struct {
-	query.MethodName
-	BaseVersion   string     `json:"base_version"`
-	HeadVersion   string     `json:"head_version"`
-	Metric        string     `json:"metric"`
-	State         string     `json:"state"`
-	ChangePercent float64    `json:"change_percent"`
-	Interval      [2]float64 `json:"interval"`
-	// Measured is the change that the processes measured. Common is the part of it that was subtracted, for
-	// CommonReason. Both are set with the evidence rule only.
-	Measured     *evidence.Part `json:"measured_change"`
-	Common       *evidence.Part `json:"common_part"`
-	CommonReason string         `json:"common_reason"`
-	BaseRecords  int64          `json:"base_records"`
-	HeadRecords  int64          `json:"head_records"`
-	Proven       bool           `json:"proven"` // the verdict is a regression; other changes print ~
+// Change is the verdict on a method, with the fields that corehour regress prints.
+type Change struct {
+	pairs.Row
+	Proven bool `json:"proven"` // the verdict is a regression; other changes print ~
 }
 
 // Method contains the details of one method.
 type Method struct {
 	query.MethodName
-	Spreads []Spread `json:"distribution"` // one per version, the newest last
-	Course  []Course `json:"history"`      // one per version, by first appearance
-	Records int64    `json:"records"`
+	Distributions []Distribution `json:"distribution"` // one per version, the newest last
+	History       []History      `json:"history"`      // one per version, by first appearance
+	Records       int64          `json:"records"`
 }
 
-// Spread is the distribution of the times of single calls of one version.
-type Spread struct {
+// Distribution is the distribution of the times of single calls of one version.
+type Distribution struct {
 	Version string            `json:"version"`
 	Calls   float64           `json:"calls"`
 	Bins    map[int64]float64 `json:"bins"` // share of the calls by bins of a quarter octave, see query.BinStart
 }
 
-// Course is the mean time of a call of one version over time.
-type Course struct {
-	Version string    `json:"version"`
-	Points  []Instant `json:"points"`
+// History is the mean time of a call of one version by time.
+type History struct {
+	Version string  `json:"version"`
+	Points  []Point `json:"points"`
 }
 
-// Instant is a mean with its 95% interval; the interval is null without enough data.
-type Instant struct {
+// Point is a mean with its 95% interval; the interval is null without enough data.
+type Point struct {
 	At       time.Time   `json:"at"`
 	NS       float64     `json:"ns_per_call"`
 	Interval *[2]float64 `json:"interval"`

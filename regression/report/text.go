@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
 )
 
 // Document returns the content of the page as text tables.
@@ -28,10 +29,10 @@ func (r *Report) Document() *output.Document {
 		d.Add(r.alertTable())
 	}
 	d.Say(r.compared()...)
-	if len(r.Moves) > 0 {
-		d.Add(r.moveTable())
+	if len(r.Changes) > 0 {
+		d.Add(r.changeTable())
 	} else {
-		d.Say(append([]string{noMoves}, r.untold()...)...)
+		d.Say(append([]string{noChanges}, r.notCompared()...)...)
 	}
 	for _, m := range r.Methods {
 		d.Add(r.methodTable(m))
@@ -63,21 +64,21 @@ func (r *Report) compared() (lines []string) {
 	return append(lines, output.More(r.ComparedLeft, "services were compared")...)
 }
 
-// untold lists the services that were not compared, with the reason.
-func (r *Report) untold() []string {
-	return slices.Concat(r.Untold, output.More(r.UntoldLeft, "services were not compared"))
+// notCompared lists the services that were not compared, with the reason.
+func (r *Report) notCompared() []string {
+	return slices.Concat(r.NotCompared, output.More(r.NotComparedLeft, "services were not compared"))
 }
 
 func (r *Report) costTable() *output.Table {
 	t := &output.Table{Title: "own CPU time of methods", Columns: []string{"service", "method", "core hours", "95%", "$", "calls", "records"}}
 	for _, c := range r.Costs {
-		interval := cmp.Or(c.Warning, "~")
-		if c.Interval != nil {
-			interval = output.Interval(c.Interval, output.Amount)
+		interval := output.Interval(c.Interval, output.Amount)
+		if c.Interval == nil {
+			interval = cmp.Or(c.Warning, interval)
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
-			output.Figure(c.usd()), output.Figure(c.calls()), output.Whole(c.Records),
+			output.Name(c.Service.String()), output.Name(fullName(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
+			output.Figure(c.usd()), output.Figure(atLeast(c.Calls, c.AssumedCalls)), output.Whole(c.Records),
 		})
 	}
 	return t
@@ -87,19 +88,19 @@ func (r *Report) wallTable() *output.Table {
 	t := &output.Table{Title: "wall time of methods", Columns: []string{"service", "method", "own hours", "95%", "total hours", "calls", "records"}}
 	for _, w := range r.Walls {
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(w.Service.String()), output.Name(name(w.MethodName)), output.Figure(w.self()), output.Figure(w.interval()),
+			output.Name(w.Service.String()), output.Name(fullName(w.MethodName)), output.Figure(w.self()), output.Figure(output.Interval(w.Interval, output.Amount)),
 			output.Figure(output.Amount(w.InclusiveWallHours)), output.Figure(atLeast(w.Calls, w.AssumedCalls)), output.Whole(w.Records),
 		})
 	}
 	return t
 }
 
-func (r *Report) moveTable() *output.Table {
+func (r *Report) changeTable() *output.Table {
 	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "measured, taken off", "records"}, Least: []string{"records", "metric", "measured, taken off"}}
-	for _, m := range r.Moves {
+	for _, m := range r.Changes {
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(m.Service.String()), output.Name(name(m.MethodName)), output.Name(m.BaseVersion), output.Name(m.HeadVersion), output.Name(m.Metric),
-			output.Figure(m.change()), output.Figure(m.interval()), output.Figure(m.measured()), output.Figure(m.records()),
+			output.Name(m.Service.String()), output.Name(query.FullName(m.Class, m.Method, m.Signature)), output.Name(m.BaseVersion), output.Name(m.HeadVersion), output.Name(m.Metric),
+			output.Figure(m.change()), output.Figure(output.Interval(m.Interval, output.Change)), output.Figure(m.measured()), output.Figure(m.records()),
 		})
 	}
 	return t
@@ -107,17 +108,17 @@ func (r *Report) moveTable() *output.Table {
 
 func (r *Report) methodTable(m Method) *output.Table {
 	t := &output.Table{
-		Title:   fmt.Sprintf("%s of %s, %s time of a call", name(m.MethodName), m.Service, r.metricName()),
+		Title:   fmt.Sprintf("%s of %s, %s time of a call", fullName(m.MethodName), m.Service, r.metricName()),
 		Columns: []string{"version", "first seen", "last seen", "mean at first", "mean at last", "p50", "p95", "p99", "records"},
 	}
-	for _, c := range m.Course {
+	for _, c := range m.History {
 		first, last := c.Points[0], c.Points[len(c.Points)-1]
 		row := []output.Cell{
 			output.Name(c.Version), output.Name(output.Time(first.At, r.zone)), output.Name(output.Time(last.At, r.zone)),
 			output.Figure(output.Nanos(first.NS)), output.Figure(output.Nanos(last.NS)),
 		}
 		quantiles := [3]string{"~", "~", "~"}
-		for _, s := range m.Spreads {
+		for _, s := range m.Distributions {
 			if s.Version == c.Version {
 				quantiles = [3]string{output.Nanos(s.quantile(.5)), output.Nanos(s.quantile(.95)), output.Nanos(s.quantile(.99))}
 			}
@@ -135,7 +136,7 @@ func treeTable(t Tree) *output.Table {
 	table := &output.Table{Title: "who calls whom in " + t.String(), Columns: []string{"method", "time", "share"}}
 	t.each(func(n *Node, level int) {
 		table.Rows = append(table.Rows, []output.Cell{
-			output.Name(strings.Repeat("· ", level) + n.Name), output.Figure(output.Nanos(n.NS)), output.Figure(percent(100 * n.NS / t.TotalNS)),
+			output.Name(strings.Repeat("· ", level) + n.Name), output.Figure(output.Nanos(n.NS)), output.Figure(output.Share(n.NS / t.TotalNS)),
 		})
 	})
 	return table

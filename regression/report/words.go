@@ -16,9 +16,9 @@ import (
 
 // Texts shown for empty tables.
 const (
-	noCosts  = "No CPU time was measured in this window, so no method has a cost."
-	wallNote = "Wall time of the methods of services of which no CPU time was measured. Own time is without the calls that a method makes; a c marks methods whose calls took longer than they did, so that some ran at the same time and own time is not known. A ~ marks what is too uncertain to act on."
-	noMoves  = "No two versions could be compared in this window."
+	noCosts   = "No CPU time was measured in this window, so no method has a cost."
+	wallNote  = "Wall time of the methods of services of which no CPU time was measured. Own time is without the calls that a method makes; a c marks methods whose calls took longer than they did, so that some ran at the same time and own time is not known. A ~ marks what is too uncertain to act on."
+	noChanges = "No two versions could be compared in this window."
 )
 
 func (r *Report) window() string {
@@ -51,10 +51,9 @@ func (r *Report) healthVerdict() string {
 }
 
 func healthFigures(s ledger.Service) []string {
-	share := 100 * s.UnpricedShare
 	return []string{
 		strconv.Itoa(s.Processes), strconv.Itoa(s.DeadProcesses), strconv.FormatInt(s.HandedOutCalls, 10), strconv.FormatInt(s.CountedCalls, 10),
-		strconv.FormatInt(s.LostInTransit, 10), strconv.FormatInt(s.ForeignRows, 10), percent(share),
+		strconv.FormatInt(s.LostInTransit, 10), strconv.FormatInt(s.ForeignRows, 10), output.Share(s.UnpricedShare),
 	}
 }
 
@@ -83,50 +82,42 @@ func (c Cost) usd() string {
 	return c.mark() + output.Priced(c.SelfUSD, c.GenericPrice)
 }
 
-func (m Move) change() string {
+func (c *Change) change() string {
 	switch {
-	case m.Proven:
-		return output.Change(m.ChangePercent)
-	case m.State == string(evidence.Explained):
-		if m.Measured == nil { // with the threshold rule this is the inclusive change
-			return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
+	case c.Proven:
+		return output.Change(*c.ChangePercent)
+	case c.State == evidence.Explained:
+		if c.Measured == nil { // with the threshold rule this is the inclusive change
+			return fmt.Sprintf("%+.1f%% by its callees", *c.ChangePercent)
 		}
-		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", m.ChangePercent)
-	case m.State == string(evidence.WithService):
-		return fmt.Sprintf("%+.1f%% as the service", m.ChangePercent)
-	case m.State == string(evidence.Undecided):
-		return fmt.Sprintf("%+.1f%%, not enough data", m.ChangePercent)
+		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", *c.ChangePercent)
+	case c.State == evidence.WithService:
+		return fmt.Sprintf("%+.1f%% as the service", *c.ChangePercent)
+	case c.State == evidence.Undecided:
+		return fmt.Sprintf("%+.1f%%, not enough data", *c.ChangePercent)
 	}
-	return fmt.Sprintf("~ %+.1f%%", m.ChangePercent)
-}
-
-func (m Move) interval() string {
-	return output.Interval(&m.Interval, output.Change)
+	return fmt.Sprintf("~ %+.1f%%", *c.ChangePercent)
 }
 
 // measured returns the measured change and the common part that was subtracted from it.
-func (m Move) measured() string {
+func (c *Change) measured() string {
 	switch {
-	case m.Measured == nil:
+	case c.Measured == nil:
 		return "-"
-	case m.Common == nil:
-		return fmt.Sprintf("%+.1f%%, nothing", m.Measured.Percent)
+	case c.Common == nil:
+		return fmt.Sprintf("%+.1f%%, nothing", c.Measured.Percent)
 	}
-	return fmt.Sprintf("%+.1f%%, %+.1f%%", m.Measured.Percent, m.Common.Percent)
+	return fmt.Sprintf("%+.1f%%, %+.1f%%", c.Measured.Percent, c.Common.Percent)
 }
 
-func (m Move) records() string { return fmt.Sprintf("%d / %d", m.BaseRecords, m.HeadRecords) }
-
-func percent(x float64) string { return fmt.Sprintf("%.3g%%", x) }
-
-func (c *Cost) calls() string { return atLeast(c.Calls, c.AssumedCalls) }
+func (c *Change) records() string { return fmt.Sprintf("%d / %d", c.BaseRecords, c.HeadRecords) }
 
 // atLeast returns the number of calls, as a lower bound if some are assumed.
 func atLeast(calls, assumed float64) string {
 	if assumed > 0 {
-		return ">= " + whole(calls)
+		return ">= " + output.Count(calls)
 	}
-	return whole(calls)
+	return output.Count(calls)
 }
 
 // self returns the self wall time, with its mark.
@@ -140,28 +131,19 @@ func (w *Wall) self() string {
 	return output.Amount(w.SelfWallHours)
 }
 
-func (w *Wall) interval() string {
-	if w.Interval == nil {
-		return "~"
-	}
-	return output.Interval(w.Interval, output.Amount)
-}
-
-func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
-
 // versionText describes the distribution of a version's call times in a sentence.
 func (m Method) versionText(version string) string {
-	i := slices.IndexFunc(m.Spreads, func(s Spread) bool { return s.Version == version })
+	i := slices.IndexFunc(m.Distributions, func(s Distribution) bool { return s.Version == version })
 	if i < 0 {
 		return "not measured"
 	}
-	s := m.Spreads[i]
+	s := m.Distributions[i]
 	return fmt.Sprintf("half of the calls take up to %s, 95%% up to %s, 99%% up to %s",
 		output.Nanos(s.quantile(.5)), output.Nanos(s.quantile(.95)), output.Nanos(s.quantile(.99)))
 }
 
 // quantile returns the upper end of the bin that contains quantile q: at most 19% too high.
-func (s Spread) quantile(q float64) float64 {
+func (s Distribution) quantile(q float64) float64 {
 	sum := 0.0
 	for _, bin := range slices.Sorted(maps.Keys(s.Bins)) {
 		if sum += s.Bins[bin]; sum >= q-1e-9 {

@@ -76,7 +76,7 @@ func arNoise(r *rand.Rand, n int, sd, rho float64) []float64 {
 }
 
 // Replay draws the series, writes them as CSV and evaluates that file.
-func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
+func (p Daily) Replay(seed, run uint64) (*drift.Result, error) {
 	var b strings.Builder
 	b.WriteString("name,date,value\n")
 	first := time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC).AddDate(0, 0, p.Phase)
@@ -99,7 +99,7 @@ func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
 }
 
 // ReplayRows draws the series as warehouse rows, which have day numbers instead of dates, and evaluates them.
-func (p Daily) ReplayRows(seed, run uint64, records float64) (*drift.Course, error) {
+func (p Daily) ReplayRows(seed, run uint64, records float64) (*drift.Result, error) {
 	h := &drift.History{Callers: []string{""}, Days: p.Days - p.First - p.Without}
 	for n, y := range p.draw(seed, run) {
 		h.Methods = append(h.Methods, fmt.Sprintf("s%d", n))

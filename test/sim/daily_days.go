@@ -35,12 +35,12 @@ var plantedScenes = []plantedScene{
 // A dayReading is a way to feed a history to drift.
 type dayReading struct {
 	name   string
-	replay func(p Daily, seed, run uint64) (*drift.Course, error)
+	replay func(p Daily, seed, run uint64) (*drift.Result, error)
 }
 
 var readings = []dayReading{
 	{"a file", Daily.Replay},
-	{"rows", func(p Daily, seed, run uint64) (*drift.Course, error) { return p.ReplayRows(seed, run, 1000) }},
+	{"rows", func(p Daily, seed, run uint64) (*drift.Result, error) { return p.ReplayRows(seed, run, 1000) }},
 }
 
 // weekdays evaluates every file on seven days. alike is the number of planted series that are reported on
@@ -53,11 +53,11 @@ func (c *plantedScene) weekdays(r dayReading, days func(p *Daily, k int), seed u
 			p.Series, p.Days = c.series, 140
 			p.Steps = []PlantedStep{{c.moved, 75 + f%9, c.effect}}
 			days(&p, k)
-			course, err := r.replay(p, seed, uint64(f))
+			result, err := r.replay(p, seed, uint64(f))
 			if err != nil {
 				return 0, found, err
 			}
-			for n := range told(course, math.Copysign(1, c.effect)) {
+			for n := range told(result, math.Copysign(1, c.effect)) {
 				if n >= 0 && n < c.moved {
 					times[n]++
 					found[k]++

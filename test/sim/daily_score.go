@@ -34,7 +34,7 @@ func dailyBase(noise, rho float64) Daily {
 }
 
 // told returns the largest reported drift of every series with a change of the given sign.
-func told(c *drift.Course, sign float64) map[int]*drift.Drift {
+func told(c *drift.Result, sign float64) map[int]*drift.Drift {
 	out := map[int]*drift.Drift{}
 	for i := range c.Drifts {
 		d := &c.Drifts[i]
@@ -60,12 +60,12 @@ func commonMode(t *Table, seed uint64, files int) error {
 		var covered, found, wrong, all int
 		sum := 0.0
 		for f := range files {
-			course, err := p.Replay(seed, uint64(f))
+			result, err := p.Replay(seed, uint64(f))
 			if err != nil {
 				return err
 			}
 			all += c.moved
-			for n, d := range told(course, 1) {
+			for n, d := range told(result, 1) {
 				switch {
 				case n < 0:
 				case n >= c.moved:
@@ -78,7 +78,7 @@ func commonMode(t *Table, seed uint64, files int) error {
 					}
 				}
 			}
-			for n := range told(course, -1) {
+			for n := range told(result, -1) {
 				if n >= c.moved {
 					wrong++
 				}
@@ -109,12 +109,12 @@ func autocorrelated(t *Table, seed uint64, files int) error {
 			p.Series, p.Days = c.series, 365
 			var raised, improved perFile
 			for f := range max(1, c.files) {
-				course, err := p.Replay(seed+1, uint64(f))
+				result, err := p.Replay(seed+1, uint64(f))
 				if err != nil {
 					return err
 				}
 				up, down := 0, 0
-				for _, d := range course.Drifts {
+				for _, d := range result.Drifts {
 					if d.Change > 0 {
 						up++
 					} else {
@@ -174,11 +174,11 @@ func dips(t *Table, seed uint64, _ int) error {
 					} else if n > 0 {
 						break
 					}
-					course, err := p.Replay(seed+2, uint64(n))
+					result, err := p.Replay(seed+2, uint64(n))
 					if err != nil {
 						return err
 					}
-					for _, d := range course.Drifts {
+					for _, d := range result.Drifts {
 						switch {
 						case d.Began < p.Dip.At-7: // chance
 						case d.Change > 0:
@@ -220,15 +220,15 @@ func stepDates(t *Table, seed uint64, files int) error {
 			if p.Steps[0].Series > 20 {
 				p.Steps[0].Series = 20
 			}
-			course, err := p.Replay(seed+3, uint64(f))
+			result, err := p.Replay(seed+3, uint64(f))
 			if err != nil {
 				return err
 			}
 			all += 20
 			dated := map[int]bool{}
 			seen := map[int]bool{}
-			for i := range course.Drifts {
-				d := &course.Drifts[i]
+			for i := range result.Drifts {
+				d := &result.Drifts[i]
 				if n := numberOf(d.Method); n >= 0 && n < 20 && d.Change > 0 {
 					seen[n] = true
 					if math.Abs(float64(d.Began-c.want)) <= 2 {
@@ -251,22 +251,22 @@ func directions(t *Table, seed uint64, files int) error {
 	for f := range files {
 		p := dailyBase(0.02, 0.5)
 		p.Steps = []PlantedStep{{15, 77, -0.10}}
-		course, err := p.Replay(seed+5, uint64(f))
+		result, err := p.Replay(seed+5, uint64(f))
 		if err != nil {
 			return err
 		}
 		all += 15
-		for n := range told(course, -1) {
+		for n := range told(result, -1) {
 			if n >= 0 && n < 15 {
 				improved++
 			}
 		}
 		p.Linear, p.Steps = true, []PlantedStep{{15, 77, 0.10}}
-		if course, err = p.Replay(seed+5, uint64(f)); err != nil {
+		if result, err = p.Replay(seed+5, uint64(f)); err != nil {
 			refused++
 			continue
 		}
-		for n := range told(course, 1) {
+		for n := range told(result, 1) {
 			if n >= 0 && n < 15 {
 				linear++
 			}
@@ -284,17 +284,17 @@ func shortSeries(t *Table, seed uint64, files int) error {
 	for f := range files {
 		p := dailyBase(0.02, 0.5)
 		p.Days, p.Steps = 35, []PlantedStep{{15, 15, 0.15}}
-		course, err := p.Replay(seed+6, uint64(f))
+		result, err := p.Replay(seed+6, uint64(f))
 		if err != nil {
 			return err
 		}
 		all += dailySeries
-		for _, m := range course.Methods {
+		for _, m := range result.Methods {
 			if m.Judged {
 				judged++
 			}
 		}
-		for n := range told(course, 1) {
+		for n := range told(result, 1) {
 			switch {
 			case n >= 15:
 				false0++
@@ -314,11 +314,11 @@ func fewRecords(t *Table, seed uint64, files int) error {
 	for _, c := range []struct{ records, effect float64 }{{24, 1}, {96, 0.5}} {
 		wrong, right := 0, 0
 		for f := range files {
-			course, err := drift.Replay(fewRecordHistory(c.records, c.effect, seed+7, uint64(f)))
+			result, err := drift.Replay(fewRecordHistory(c.records, c.effect, seed+7, uint64(f)))
 			if err != nil {
 				return err
 			}
-			for n := range told(course, 1) {
+			for n := range told(result, 1) {
 				switch {
 				case n >= 5:
 					wrong++

@@ -39,7 +39,7 @@ func TestDaily_NoiseRaisesFewAlarms(t *testing.T) {
 	for n := range uint64(20) {
 		p := dailyBase(0.03, 0.5)
 		p.Series, p.Days, p.Dip = 1, 154, PlantedDip{70, 14, 0.3}
-		course, err := p.Replay(9, n)
+		result, err := p.Replay(9, n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestDaily_NoiseRaisesFewAlarms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines += len(told(course, 1)) + len(told(noise, 1))
+		lines += len(told(result, 1)) + len(told(noise, 1))
 	}
 	if lines > 2 {
 		t.Errorf("%d lines in 40 files in which nothing increased", lines)

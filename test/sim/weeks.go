@@ -67,22 +67,22 @@ func WatchDrift(h *History, p Months) (DriftScore, error) {
 	for m, name := range h.Methods {
 		number[name] = m
 	}
-	course, err := drift.Replay(&h.History)
+	result, err := drift.Replay(&h.History)
 	if err != nil {
 		return s, err
 	}
 	ever := make([]bool, len(h.Methods))
-	for i := range course.Drifts {
-		d := &course.Drifts[i]
+	for i := range result.Drifts {
+		d := &result.Drifts[i]
 		m, isMethod := number[d.Method]
 		switch {
 		case !isMethod:
 		case !h.Changed[m]:
 			s.False++
-		case d.Change > 0 && d.Told >= p.Begin && !ever[m]:
+		case d.Change > 0 && d.Confirmed >= p.Begin && !ever[m]:
 			ever[m] = true
 			s.Found++
-			s.Days = append(s.Days, float64(d.Told-p.Begin))
+			s.Days = append(s.Days, float64(d.Confirmed-p.Begin))
 		}
 	}
 	slices.Sort(s.Days)

@@ -1,5 +1,12 @@
-// Package delivery sends alerts to the people responsible. It sets the owner of each alert, leaves out accepted and
-// silenced alerts, and sends new, worse and resolved ones to the sinks of the owner.
+// Package delivery sends alerts to the people responsible.
+//
+//  1. Dispatcher.Handle receives the alerts of an evaluation and a state.Resolver for the open ones.
+//  2. sort sets the owner of each alert and separates accepted and silenced ones.
+//  3. state.State.Merge records the raised, silenced and resolved alerts.
+//  4. Flush sends pending alerts and ends to the sinks of their owner, all sinks in parallel.
+//
+// Dispatcher.Sort does the second step alone, for callers that only read. AppendFile and Remembered write new alerts to
+// a file of JSON lines.
 //
 // Its invariant: an alert that a sink did not accept stays in the state and is sent at the next evaluation, by this
 // process or the next one. So every alert is sent at least once. It is sent again only if the process ends between
@@ -42,22 +49,14 @@ type Dispatcher struct {
 	later map[string]time.Time // by sink: time before which nothing is sent (Retry-After)
 }
 
-// Findings is the result of one evaluation. ThresholdPercent is the minimum change of the rule. It also limits the
-// growth above an accepted level.
-type Findings struct {
-	Alerts           []alert.Alert
-	ThresholdPercent float64
-	Gone             func(*alert.Alert) (why string, gone bool)
-}
-
-// Accepted is an alert with its acceptance.
-type Accepted struct {
+// AcceptedAlert is an alert with its acceptance.
+type AcceptedAlert struct {
 	alert.Alert
-	Accepted state.Accepted `json:"accepted"`
+	Acceptance state.Acceptance `json:"accepted"`
 }
 
-// Silenced is an alert with the end and the reason of its silence.
-type Silenced struct {
+// SilencedAlert is an alert with the end and the reason of its silence.
+type SilencedAlert struct {
 	alert.Alert
 	Until  time.Time `json:"silenced_until"`
 	Reason string    `json:"silenced_because"`
@@ -65,40 +64,40 @@ type Silenced struct {
 
 // Sorted holds the alerts of an evaluation, split into raised, accepted and silenced ones.
 type Sorted struct {
-	Alerts   []alert.Alert `json:"alerts"` // raised
-	Accepted []Accepted    `json:"accepted"`
-	Silenced []Silenced    `json:"silenced"`
+	Alerts   []alert.Alert   `json:"alerts"` // raised
+	Accepted []AcceptedAlert `json:"accepted"`
+	Silenced []SilencedAlert `json:"silenced"`
 }
 
 // NewSorted returns a Sorted with empty lists.
 func NewSorted() Sorted {
-	return Sorted{Alerts: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
+	return Sorted{Alerts: []alert.Alert{}, Accepted: []AcceptedAlert{}, Silenced: []SilencedAlert{}}
 }
 
-// Sort sets the owners of the alerts and separates accepted and silenced ones. It only reads the state.
-func (d *Dispatcher) Sort(l Findings) (*Sorted, error) {
+// Sort sets the owners of the alerts and separates accepted and silenced ones. An alert stays accepted up to
+// thresholdPercent above its accepted level. Sort only reads the state.
+func (d *Dispatcher) Sort(alerts []alert.Alert, thresholdPercent float64) (*Sorted, error) {
 	s, err := d.Store.Read()
 	if err != nil {
 		return nil, err
 	}
-	return d.sort(s, l), nil
+	return d.sort(s, alerts, thresholdPercent), nil
 }
 
-func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
+func (d *Dispatcher) sort(s *state.State, alerts []alert.Alert, thresholdPercent float64) *Sorted {
 	out := NewSorted()
 	seen := map[string]bool{}
-	for i := range l.Alerts {
-		a := l.Alerts[i]
+	for _, a := range alerts {
 		if seen[a.ID] {
 			continue // of alerts with the same id the first counts; the evaluation sorts the most expensive first
 		}
 		seen[a.ID] = true
 		d.Owners.Own(&a)
 		a.RaisedAt = s.RaisedAt(a.ID, d.Now().UTC())
-		if accepted := s.Covers(&a, l.ThresholdPercent); accepted != nil {
-			out.Accepted = append(out.Accepted, Accepted{a, *accepted})
+		if accepted := s.Covers(&a, thresholdPercent); accepted != nil {
+			out.Accepted = append(out.Accepted, AcceptedAlert{a, *accepted})
 		} else if silence := d.Silences.Of(&a, d.Now()); silence != nil {
-			out.Silenced = append(out.Silenced, Silenced{a, silence.Until, silence.Reason})
+			out.Silenced = append(out.Silenced, SilencedAlert{a, silence.Until, silence.Reason})
 		} else {
 			out.Alerts = append(out.Alerts, a)
 		}
@@ -106,29 +105,30 @@ func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
 	return &out
 }
 
-// Handle sorts the alerts of an evaluation, updates the state and sends pending alerts. An error of a sink is an
-// *Undelivered; the returned alerts are complete all the same.
-func (d *Dispatcher) Handle(ctx context.Context, l Findings) (*Sorted, error) {
+// Handle sorts the alerts of an evaluation, updates the state and sends pending alerts. resolved decides on the open
+// alerts that the evaluation did not raise. An error of a sink is an *Undelivered; the returned alerts are complete all
+// the same.
+func (d *Dispatcher) Handle(ctx context.Context, alerts []alert.Alert, thresholdPercent float64, resolved state.Resolver) (*Sorted, error) {
 	if len(d.Targets) == 0 {
-		return d.Sort(l)
+		return d.Sort(alerts, thresholdPercent)
 	}
 	var sorted *Sorted
 	err := d.Store.Update(func(s *state.State) error {
-		sorted = d.sort(s, l)
+		sorted = d.sort(s, alerts, thresholdPercent)
 		silenced := make([]alert.Alert, len(sorted.Silenced))
 		for i := range silenced {
 			silenced[i] = sorted.Silenced[i].Alert
 		}
 		accepted := map[string]string{}
 		for i := range sorted.Accepted {
-			accepted[sorted.Accepted[i].ID] = sorted.Accepted[i].Accepted.String()
+			accepted[sorted.Accepted[i].ID] = sorted.Accepted[i].Acceptance.String()
 		}
-		s.Merge(state.Evaluation{At: d.Now().UTC(), Raised: sorted.Alerts, Silenced: silenced, Gone: func(a *alert.Alert) (string, bool) {
+		s.Merge(d.Now().UTC(), sorted.Alerts, silenced, func(a *alert.Alert) (string, bool) {
 			if why, ok := accepted[a.ID]; ok {
 				return why, true
 			}
-			return l.Gone(a)
-		}})
+			return resolved(a)
+		})
 		return nil
 	})
 	if err != nil {

@@ -53,13 +53,16 @@ func dispatcher(dir string, targets ...Target) *Dispatcher {
 	return &Dispatcher{Store: state.At(dir), Targets: targets, Timeout: 30 * time.Second, Grace: 10 * time.Second, Now: time.Now}
 }
 
-func evaluationOf(gone bool, ids ...string) Findings {
-	l := Findings{ThresholdPercent: 10, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }}
+func alertsOf(ids ...string) (alerts []alert.Alert) {
 	for _, id := range ids {
-		l.Alerts = append(l.Alerts, alert.Alert{ID: id, Kind: alert.Regression, Service: "service-" + id, Method: id, Head: 2, Base: 1})
+		alerts = append(alerts, alert.Alert{ID: id, Kind: alert.Regression, Service: "service-" + id, Method: id, Head: 2, Base: 1})
 	}
-	return l
+	return alerts
 }
+
+// staysOpen and isResolved decide on all alerts that were not raised again.
+func staysOpen(*alert.Alert) (string, bool)  { return "", false }
+func isResolved(*alert.Alert) (string, bool) { return "gone", true }
 
 // Each sink gets each alert and its end once, also across restarts.
 func TestDispatcher_OnceAcrossRestarts(t *testing.T) {
@@ -67,12 +70,12 @@ func TestDispatcher_OnceAcrossRestarts(t *testing.T) {
 		dir := t.TempDir()
 		a := &fake{name: "a"}
 		for range 3 {
-			if _, err := dispatcher(dir, Target{Sink: a}).Handle(t.Context(), evaluationOf(false, "x", "y")); err != nil {
+			if _, err := dispatcher(dir, Target{Sink: a}).Handle(t.Context(), alertsOf("x", "y"), 10, staysOpen); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range 2 {
-			if _, err := dispatcher(dir, Target{Sink: a}).Handle(t.Context(), evaluationOf(true, "y")); err != nil {
+			if _, err := dispatcher(dir, Target{Sink: a}).Handle(t.Context(), alertsOf("y"), 10, isResolved); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +92,7 @@ func TestDispatcher_OneSinkDown(t *testing.T) {
 		up, down := &fake{name: "up"}, &fake{name: "down", hangs: true}
 		d := dispatcher(dir, Target{Sink: up}, Target{Sink: down})
 		begin := time.Now()
-		sorted, err := d.Handle(t.Context(), evaluationOf(false, "x"))
+		sorted, err := d.Handle(t.Context(), alertsOf("x"), 10, staysOpen)
 		var undelivered *Undelivered
 		if !errors.As(err, &undelivered) || undelivered.Sink != "down" || undelivered.Alerts != 1 || len(sorted.Alerts) != 1 {
 			t.Errorf("%v %+v", err, sorted)
@@ -98,7 +101,7 @@ func TestDispatcher_OneSinkDown(t *testing.T) {
 			t.Errorf("took %s after %s", up.tookAll(), time.Since(begin))
 		}
 		down.hangs = false
-		if _, err := dispatcher(dir, Target{Sink: up}, Target{Sink: down}).Handle(t.Context(), evaluationOf(false, "x")); err != nil {
+		if _, err := dispatcher(dir, Target{Sink: up}, Target{Sink: down}).Handle(t.Context(), alertsOf("x"), 10, staysOpen); err != nil {
 			t.Error(err)
 		}
 		if up.tookAll() != "firing x" || down.tookAll() != "firing x" {
@@ -114,12 +117,12 @@ func TestDispatcher_GracePeriod(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		time.AfterFunc(time.Second, cancel)
-		if _, err := d.Handle(ctx, evaluationOf(false, "x")); err == nil || time.Since(begin) != time.Second+d.Grace {
+		if _, err := d.Handle(ctx, alertsOf("x"), 10, staysOpen); err == nil || time.Since(begin) != time.Second+d.Grace {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 		// A sink that recovers within the grace period gets the alert although the context has ended.
 		slow := &fake{name: "slow", fails: []error{&sink.Failure{Reason: "busy", Retry: true, After: 5 * time.Second}}}
-		if _, err := dispatcher(t.TempDir(), Target{Sink: slow}).Handle(ctx, evaluationOf(false, "x")); err != nil || slow.tookAll() != "firing x" {
+		if _, err := dispatcher(t.TempDir(), Target{Sink: slow}).Handle(ctx, alertsOf("x"), 10, staysOpen); err != nil || slow.tookAll() != "firing x" {
 			t.Errorf("%v: took %s", err, slow.tookAll())
 		}
 	})
@@ -131,7 +134,7 @@ func TestDispatcher_HonorsRetryAfter(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
 		d := dispatcher(t.TempDir(), Target{Sink: f})
 		for _, want := range []string{"", "", "firing x"} {
-			_, _ = d.Handle(t.Context(), evaluationOf(false, "x"))
+			_, _ = d.Handle(t.Context(), alertsOf("x"), 10, staysOpen)
 			if f.tookAll() != want {
 				t.Errorf("after %s: took %q", time.Now(), f.tookAll())
 			}
@@ -159,7 +162,7 @@ func TestDispatcher_PendingBeforeFirstSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := &fake{name: "busy", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
 		last := &asked{fake: fake{name: "last"}, other: busy}
-		_, err := dispatcher(t.TempDir(), Target{Sink: busy}, Target{Sink: last}).Handle(t.Context(), evaluationOf(false, "x"))
+		_, err := dispatcher(t.TempDir(), Target{Sink: busy}, Target{Sink: last}).Handle(t.Context(), alertsOf("x"), 10, staysOpen)
 		if err == nil || len(busy.fails) != 0 || last.tookAll() != "firing x" {
 			t.Errorf("%v: the busy one was told %d times, the last took %s", err, 1-len(busy.fails), last.tookAll())
 		}
@@ -177,7 +180,7 @@ func TestDispatcher_ConcurrentRetryAfter(t *testing.T) {
 	}
 	d := dispatcher(t.TempDir(), targets...)
 	for range 2 {
-		_, _ = d.Handle(t.Context(), evaluationOf(false, "x"))
+		_, _ = d.Handle(t.Context(), alertsOf("x"), 10, staysOpen)
 		if len(d.later) != len(targets) {
 			t.Errorf("%d of %d are left alone", len(d.later), len(targets))
 		}
@@ -193,7 +196,7 @@ func TestDispatcher_ConcurrentRetryAfter(t *testing.T) {
 func TestDispatcher_RefusedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "answered 400"}}}
-		_, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "y"))
+		_, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), alertsOf("x", "y"), 10, staysOpen)
 		var undelivered *Undelivered
 		if !errors.As(err, &undelivered) || undelivered.Alerts != 1 || f.tookAll() != "firing y" {
 			t.Errorf("%v: took %s", err, f.tookAll())
@@ -215,7 +218,7 @@ func TestDispatcher_Routing(t *testing.T) {
 		all, own := &fake{name: "all"}, &fake{name: "own"}
 		d := dispatcher(t.TempDir(), Target{Sink: all}, Target{Sink: own, Owner: "xs"})
 		d.Owners, d.Silences = owners, silences
-		sorted, err := d.Handle(t.Context(), evaluationOf(false, "s", "x", "y", "z"))
+		sorted, err := d.Handle(t.Context(), alertsOf("s", "x", "y", "z"), 10, staysOpen)
 		if err != nil || own.tookAll() != "firing x" || all.tookAll() != "firing y, firing z" {
 			t.Errorf("%v: own took %s, all %s", err, own.tookAll(), all.tookAll())
 		}
@@ -229,7 +232,7 @@ func TestDispatcher_Routing(t *testing.T) {
 func TestDispatcher_DuplicateID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f"}
-		sorted, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "x", "y"))
+		sorted, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), alertsOf("x", "x", "y"), 10, staysOpen)
 		if err != nil || len(sorted.Alerts) != 2 || f.tookAll() != "firing x, firing y" {
 			t.Errorf("%v: %d raised, took %s", err, len(sorted.Alerts), f.tookAll())
 		}
@@ -244,11 +247,11 @@ func TestDispatcher_RaisedAt(t *testing.T) {
 	for i, want := range []int{0, 0, -1, 3, 3} { // minutes
 		at := begin.Add(time.Duration(i) * time.Minute)
 		d.Now = func() time.Time { return at }
-		l := evaluationOf(true, "a")
+		alerts := alertsOf("a")
 		if want < 0 {
-			l = evaluationOf(true)
+			alerts = nil
 		}
-		sorted, err := d.Handle(t.Context(), l)
+		sorted, err := d.Handle(t.Context(), alerts, 10, isResolved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +269,7 @@ func TestDispatcher_RaisedAt(t *testing.T) {
 // Without sinks the state is only read, for acceptances, and never written.
 func TestDispatcher_WithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"
-	sorted, err := dispatcher(dir).Handle(t.Context(), evaluationOf(false, "x"))
+	sorted, err := dispatcher(dir).Handle(t.Context(), alertsOf("x"), 10, staysOpen)
 	if err != nil || len(sorted.Alerts) != 1 {
 		t.Errorf("%+v %v", sorted, err)
 	}
@@ -283,11 +286,11 @@ func TestDispatcher_MessageIDs(t *testing.T) {
 	at := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	d.Now = func() time.Time { return at }
 	for _, severity := range []alert.Severity{alert.Warning, alert.Warning, alert.Critical, "", alert.Critical} {
-		l := evaluationOf(true, "a")
-		if l.Alerts[0].Severity = severity; severity == "" {
-			l = evaluationOf(true)
+		alerts := alertsOf("a")
+		if alerts[0].Severity = severity; severity == "" {
+			alerts = nil
 		}
-		if _, err := d.Handle(t.Context(), l); err != nil && len(f.ids) > 0 {
+		if _, err := d.Handle(t.Context(), alerts, 10, isResolved); err != nil && len(f.ids) > 0 {
 			t.Fatal(err)
 		}
 		at = at.Add(time.Minute)

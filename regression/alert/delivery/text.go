@@ -8,7 +8,7 @@ import (
 )
 
 // Muted returns the end and the reason of the silence as text.
-func (s *Silenced) Muted() string {
+func (s *SilencedAlert) Muted() string {
 	return fmt.Sprintf("until %s because %s", s.Until.UTC().Format(time.RFC3339), s.Reason)
 }
 
@@ -16,7 +16,7 @@ func (s *Silenced) Muted() string {
 func (s *Sorted) NotRaised() (lines []string) {
 	for i := range s.Accepted {
 		a := &s.Accepted[i]
-		lines = append(lines, fmt.Sprintf("%s of %s, %s: %s", a.About(), a.Service, output.Change(a.ChangePercent), a.Accepted.String()))
+		lines = append(lines, fmt.Sprintf("%s of %s, %s: %s", a.About(), a.Service, output.Change(a.ChangePercent), a.Acceptance.String()))
 	}
 	for i := range s.Silenced {
 		a := &s.Silenced[i]

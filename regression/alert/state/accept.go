@@ -2,14 +2,15 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Accepted is an accepted regression. Its level is the new baseline of the method.
-type Accepted struct {
+// Acceptance is an accepted regression. Its level is the new baseline of the method.
+type Acceptance struct {
 	ID               string `json:"id"`
 	Kind             string `json:"kind"`
 	ServiceNamespace string `json:"service_namespace"`
@@ -32,7 +33,7 @@ type Accepted struct {
 }
 
 // String returns who accepted it and why, for people.
-func (a *Accepted) String() string {
+func (a *Acceptance) String() string {
 	by := a.By
 	if by == "" {
 		by = "somebody"
@@ -41,7 +42,7 @@ func (a *Accepted) String() string {
 }
 
 // Levels returns the accepted levels in words.
-func (a *Accepted) Levels() alert.Levels {
+func (a *Acceptance) Levels() alert.Levels {
 	return alert.LevelsOf(a.Kind, a.Metric, 0, a.Level, a.ChangePercent)
 }
 
@@ -76,25 +77,20 @@ func Find(alerts []alert.Alert, id string) (*alert.Alert, error) {
 }
 
 // Accept makes the level of an alert the new baseline and resolves the alert.
-func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accepted, error) {
+func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Acceptance, error) {
 	if a.Kind == alert.Budget {
 		return nil, fmt.Errorf("alert %s is about a budget: raise the budget in its file instead", a.ID)
 	}
 	if !(a.Head > 0) && !(a.ChangePercent > 0) {
 		return nil, fmt.Errorf("alert %s says neither a level nor a change above 0, so nothing would be worse: a file of --silences can keep it quiet", a.ID)
 	}
-	accepted := Accepted{
+	accepted := Acceptance{
 		ID: a.ID, Kind: a.Kind, ServiceNamespace: a.ServiceNamespace, Service: a.Service, Environment: a.Environment,
 		Class: a.Class, Method: a.Method, Caller: a.Caller, Metric: a.Metric, Basis: a.Basis, BaseVersion: a.BaseVersion, HeadVersion: a.HeadVersion,
 		Level: a.Head, ChangePercent: a.ChangePercent, Reason: reason, By: by, At: now.UTC(),
 	}
-	kept := s.Accepted[:0]
-	for _, other := range s.Accepted {
-		if !other.replacedBy(a) { // an earlier acceptance of the same change is replaced
-			kept = append(kept, other)
-		}
-	}
-	s.Accepted = append(kept, accepted)
+	s.Accepted = slices.DeleteFunc(s.Accepted, func(earlier Acceptance) bool { return earlier.replacedBy(a) })
+	s.Accepted = append(s.Accepted, accepted)
 	if extra := len(s.Accepted) - MaxAccepted; extra > 0 {
 		s.Accepted = s.Accepted[extra:]
 		s.Dropped += int64(extra)
@@ -108,44 +104,38 @@ func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accep
 
 // Withdraw removes the acceptance with an id and reports whether there was one.
 func (s *State) Withdraw(id string) bool {
-	kept := s.Accepted[:0]
-	for _, a := range s.Accepted {
-		if a.ID != id {
-			kept = append(kept, a)
-		}
-	}
-	found := len(kept) < len(s.Accepted)
-	s.Accepted = kept
-	return found
+	before := len(s.Accepted)
+	s.Accepted = slices.DeleteFunc(s.Accepted, func(a Acceptance) bool { return a.ID == id })
+	return len(s.Accepted) < before
 }
 
 // replacedBy reports whether accepting alert b replaces this acceptance. An alert without a level only replaces an
 // acceptance with the same id.
-func (a *Accepted) replacedBy(b *alert.Alert) bool {
-	return a.same(b) && a.Basis == b.Basis && (b.Head > 0 || a.ID == b.ID)
+func (a *Acceptance) replacedBy(b *alert.Alert) bool {
+	return a.concerns(b) && a.Basis == b.Basis && (b.Head > 0 || a.ID == b.ID)
 }
 
-// same reports whether the acceptance and the alert have the same subject, whatever the versions.
-func (a *Accepted) same(b *alert.Alert) bool {
+// concerns reports whether the acceptance and the alert have the same subject, whatever the versions.
+func (a *Acceptance) concerns(b *alert.Alert) bool {
 	return a.Kind == b.Kind && a.ServiceNamespace == b.ServiceNamespace && a.Service == b.Service && a.Environment == b.Environment &&
 		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric && a.Caller == b.Caller
 }
 
 // Covers returns the acceptance that covers an alert, nil without one.
-func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
+func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Acceptance {
 	for i := range s.Accepted {
-		if accepted := &s.Accepted[i]; accepted.same(a) && accepted.holds(a, thresholdPercent) {
+		if accepted := &s.Accepted[i]; accepted.concerns(a) && accepted.tolerates(a, thresholdPercent) {
 			return accepted
 		}
 	}
 	return nil
 }
 
-// holds reports whether an acceptance covers an alert with the same subject. It covers a method until the method
+// tolerates reports whether an acceptance covers an alert with the same subject. It covers a method until the method
 // exceeds the accepted level by more than the threshold and the lower end of its interval exceeds the level too. A
 // whole service has no level. So its change is compared with the accepted change, and only within the same
 // comparison, because other comparisons have another base.
-func (a *Accepted) holds(b *alert.Alert, thresholdPercent float64) bool {
+func (a *Acceptance) tolerates(b *alert.Alert, thresholdPercent float64) bool {
 	if a.Basis != b.Basis {
 		return a.ID == b.ID // the same comparison, tested on another basis
 	}

@@ -1,6 +1,11 @@
 // Package state stores, across evaluations and restarts, the open alerts, the sinks to which each was sent, and the
 // accepted regressions.
 //
+//  1. Store.Read returns the State of a directory; Store.Update changes it under a lock.
+//  2. State.Merge adds the alerts of an evaluation as OpenAlert and resolves those that a Resolver reports as resolved.
+//  3. State.Pending returns the alerts to send to a sink, and State.MarkSent records them as sent.
+//  4. State.Accept makes the level of an alert the new baseline, an Acceptance; State.Covers finds it for later alerts.
+//
 // Its invariant: the file holds the state before or after a change, never a partial one, and changes by two processes
 // are serialised. Alerts that could not be sent stay in the file and are sent later: it is the queue of the sinks.
 //
@@ -28,16 +33,16 @@ const forgetAfter = 30 * 24 * time.Hour
 
 // State is the content of the file.
 type State struct {
-	Version  int        `json:"version"`
-	Checksum string     `json:"checksum,omitempty"` // CRC-32C of the file with zeros for its digits; set only in the file
-	Open     []Open     `json:"open"`
-	Accepted []Accepted `json:"accepted"`
+	Version  int          `json:"version"`
+	Checksum string       `json:"checksum,omitempty"` // CRC-32C of the file with zeros for its digits; set only in the file
+	Open     []OpenAlert  `json:"open"`
+	Accepted []Acceptance `json:"accepted"`
 	// Dropped counts the entries dropped because of the limits.
 	Dropped int64 `json:"dropped"`
 }
 
-// Open is a raised alert; Resolved is set if it was resolved since.
-type Open struct {
+// OpenAlert is a raised alert; Resolved is set if it was resolved since.
+type OpenAlert struct {
 	Alert    alert.Alert `json:"alert"`
 	Raised   time.Time   `json:"raised"`
 	Seen     time.Time   `json:"seen"`
@@ -48,7 +53,7 @@ type Open struct {
 }
 
 // status returns the status that sinks should have.
-func (o *Open) status() alert.Status {
+func (o *OpenAlert) status() alert.Status {
 	if o.Resolved {
 		return alert.Resolved
 	}

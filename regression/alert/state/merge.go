@@ -7,42 +7,35 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Evaluation is the result of one evaluation.
-type Evaluation struct {
-	At time.Time
-	// Raised are the alerts to send, Silenced the muted ones.
-	Raised, Silenced []alert.Alert
-	// Gone returns why an open alert that was not raised again is resolved. It returns false for alerts that the
-	// evaluation could not judge: alerts of another service or with too few records.
-	Gone func(a *alert.Alert) (why string, gone bool)
-}
+// Resolver returns why an open alert that was not raised again is resolved. It returns false for alerts that the
+// evaluation could not judge: alerts of another service or with too few records.
+type Resolver func(a *alert.Alert) (why string, resolved bool)
 
-// Merge updates the state with the result of an evaluation.
-func (s *State) Merge(l Evaluation) {
+// Merge updates the state with the alerts that an evaluation at now raised, and with the muted ones. Alerts have
+// different ids.
+func (s *State) Merge(now time.Time, raised, silenced []alert.Alert, resolved Resolver) {
 	found := map[string]bool{}
-	raise := func(alerts []alert.Alert, silenced bool) {
-		for i := range alerts {
-			if a := &alerts[i]; !found[a.ID] { // only the first of alerts with the same id counts
-				s.raise(a, silenced, l.At)
-				found[a.ID] = true
-			}
-		}
+	for i := range raised {
+		s.raise(&raised[i], false, now)
+		found[raised[i].ID] = true
 	}
-	raise(l.Raised, false)
-	raise(l.Silenced, true)
+	for i := range silenced {
+		s.raise(&silenced[i], true, now)
+		found[silenced[i].ID] = true
+	}
 	for i := range s.Open {
 		o := &s.Open[i]
 		switch {
 		case o.Resolved || found[o.Alert.ID]:
-		case l.At.Sub(o.Seen) >= forgetAfter:
-			s.resolve(i, "not looked at for 30 days", l.At)
+		case now.Sub(o.Seen) >= forgetAfter:
+			s.resolve(i, "not looked at for 30 days", now)
 		default:
-			if why, gone := l.Gone(&o.Alert); gone {
-				s.resolve(i, why, l.At)
+			if why, ok := resolved(&o.Alert); ok {
+				s.resolve(i, why, now)
 			}
 		}
 	}
-	s.sweep(l.At)
+	s.sweep(now)
 }
 
 // outdated is the status of a sink that was sent an alert before its severity rose.
@@ -53,11 +46,11 @@ var ranks = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
 func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 	i := s.find(a.ID)
 	if i < 0 {
-		s.Open = append(s.Open, Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: map[string]alert.Status{}})
+		s.Open = append(s.Open, OpenAlert{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: map[string]alert.Status{}})
 		return
 	}
 	if o := &s.Open[i]; o.Resolved { // the alert returns: sinks that were sent its end are notified again
-		*o = Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: o.Sent}
+		*o = OpenAlert{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: o.Sent}
 		return
 	}
 	o := &s.Open[i]
@@ -93,15 +86,15 @@ func (s *State) resolve(i int, why string, now time.Time) {
 
 // sweep removes alerts that no sink needs any more, and the oldest ones above MaxOpen.
 func (s *State) sweep(now time.Time) {
-	s.Open = slices.DeleteFunc(s.Open, func(o Open) bool { return o.done(now) })
+	s.Open = slices.DeleteFunc(s.Open, func(o OpenAlert) bool { return o.done(now) })
 	if extra := len(s.Open) - MaxOpen; extra > 0 {
-		slices.SortStableFunc(s.Open, func(a, b Open) int { return a.Seen.Compare(b.Seen) })
+		slices.SortStableFunc(s.Open, func(a, b OpenAlert) int { return a.Seen.Compare(b.Seen) })
 		s.Open = slices.Delete(s.Open, 0, extra)
 		s.Dropped += int64(extra)
 	}
 }
 
-func (o *Open) done(now time.Time) bool {
+func (o *OpenAlert) done(now time.Time) bool {
 	if !o.Resolved {
 		return false
 	}
@@ -119,15 +112,15 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 	out := map[alert.Status][]alert.Alert{}
 	for i := range s.Open {
 		o := &s.Open[i]
-		told, a := o.Sent[sink], o.Alert
+		sent, a := o.Sent[sink], o.Alert
 		a.RaisedAt = o.Raised
 		switch o.status() {
 		case alert.Firing:
-			if !o.Silenced && wanted(&o.Alert) && (refreshes || told != alert.Firing) {
+			if !o.Silenced && wanted(&o.Alert) && (refreshes || sent != alert.Firing) {
 				out[alert.Firing] = append(out[alert.Firing], a)
 			}
 		case alert.Resolved:
-			if told == alert.Firing || told == outdated { // sinks that were sent the alert are sent its end
+			if sent == alert.Firing || sent == outdated { // sinks that were sent the alert are sent its end
 				out[alert.Resolved] = append(out[alert.Resolved], a)
 			}
 		}

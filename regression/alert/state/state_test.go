@@ -25,8 +25,8 @@ func raised(id string, severity alert.Severity) alert.Alert {
 
 func everybody(*alert.Alert) bool { return true }
 
-// told returns the pending alerts of a sink as text.
-func told(s *State, name string, refreshes bool) string {
+// pending returns the pending alerts of a sink as text.
+func pending(s *State, name string, refreshes bool) string {
 	var out []string
 	pending := s.Pending(name, refreshes, everybody)
 	for _, status := range []alert.Status{alert.Firing, alert.Resolved} {
@@ -44,11 +44,11 @@ func TestState_LifeCycle(t *testing.T) {
 	at := noon
 	look := func(gone bool, alerts ...alert.Alert) {
 		at = at.Add(time.Minute)
-		s.Merge(Evaluation{At: at, Raised: alerts, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }})
+		s.Merge(at, alerts, nil, func(*alert.Alert) (string, bool) { return "gone", gone })
 	}
 	expect := func(step, want string) {
 		t.Helper()
-		if got := told(s, "slack", false); got != want {
+		if got := pending(s, "slack", false); got != want {
 			t.Errorf("%s: told %q, want %q", step, got, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestState_LifeCycle(t *testing.T) {
 	expect("raised", "firing a, firing b")
 	look(false, raised("a", alert.Info), raised("b", alert.Info))
 	expect("seen again", "")
-	if got := told(s, "alertmanager", true); got != "firing a, firing b" {
+	if got := pending(s, "alertmanager", true); got != "firing a, firing b" {
 		t.Errorf("refreshed with %q", got)
 	}
 	look(false, raised("a", alert.Critical))
@@ -70,14 +70,14 @@ func TestState_LifeCycle(t *testing.T) {
 	expect("gone", "resolved b")
 	look(true, raised("a", alert.Info), raised("b", alert.Info))
 	expect("back", "firing b")
-	s.Merge(Evaluation{At: at, Silenced: []alert.Alert{raised("c", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
+	s.Merge(at, nil, []alert.Alert{raised("c", alert.Info)}, func(*alert.Alert) (string, bool) { return "", false })
 	expect("silenced", "")
 	look(false, raised("c", alert.Info))
 	expect("the silence ended", "firing c")
 	at = at.Add(forgetAfter)
 	look(false)
 	expect("forgotten", "resolved a, resolved b, resolved c")
-	if told(s, "alertmanager", true) != "resolved a, resolved b" {
+	if pending(s, "alertmanager", true) != "resolved a, resolved b" {
 		t.Error("who was told is told again")
 	}
 	if len(s.Open) != 0 {
@@ -88,8 +88,8 @@ func TestState_LifeCycle(t *testing.T) {
 // An alert that was never sent to a sink is resolved without a message.
 func TestState_ResolvedBeforeSent(t *testing.T) {
 	s := &State{Version: Version}
-	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}})
-	s.Merge(Evaluation{At: noon, Gone: func(*alert.Alert) (string, bool) { return "gone", true }})
+	s.Merge(noon, []alert.Alert{raised("a", alert.Info)}, nil, nil)
+	s.Merge(noon, nil, nil, func(*alert.Alert) (string, bool) { return "gone", true })
 	if len(s.Open) != 0 {
 		t.Errorf("%+v", s.Open)
 	}
@@ -101,12 +101,12 @@ func TestState_Bounded(t *testing.T) {
 	for i := range MaxOpen + 10 {
 		many = append(many, raised(fmt.Sprintf("id-%d", i), alert.Info))
 	}
-	s.Merge(Evaluation{At: noon, Raised: many[:20]})
-	s.Merge(Evaluation{At: noon.Add(time.Minute), Raised: many[20:], Gone: func(*alert.Alert) (string, bool) { return "", false }})
+	s.Merge(noon, many[:20], nil, nil)
+	s.Merge(noon.Add(time.Minute), many[20:], nil, func(*alert.Alert) (string, bool) { return "", false })
 	if len(s.Open) != MaxOpen || s.Dropped != 10 {
 		t.Errorf("%d open, %d dropped", len(s.Open), s.Dropped)
 	}
-	s.Accepted = make([]Accepted, MaxAccepted)
+	s.Accepted = make([]Acceptance, MaxAccepted)
 	for i := range 3 {
 		a := raised(fmt.Sprintf("id-%d", i), alert.Info)
 		a.Method = a.ID
@@ -122,8 +122,8 @@ func TestState_Bounded(t *testing.T) {
 func TestState_Accept(t *testing.T) {
 	s := &State{Version: Version}
 	a := raised("0123456789", alert.Info)
-	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{a}})
-	told(s, "slack", false)
+	s.Merge(noon, []alert.Alert{a}, nil, nil)
+	pending(s, "slack", false)
 	if found, err := s.Find("0123"); err != nil || found == nil {
 		t.Fatal(found, err)
 	}
@@ -131,7 +131,7 @@ func TestState_Accept(t *testing.T) {
 	if err != nil || accepted.String() != "accepted by ann on 2026-03-10 because it checks signatures now" {
 		t.Fatal(accepted, err)
 	}
-	if got := told(s, "slack", false); got != "resolved 0123456789" {
+	if got := pending(s, "slack", false); got != "resolved 0123456789" {
 		t.Errorf("told %q", got)
 	}
 	change := func(base, head, low float64, f func(*alert.Alert)) *alert.Alert {
@@ -188,8 +188,8 @@ func TestState_TwoCallersTwoAlerts(t *testing.T) {
 		s := &State{Version: Version}
 		var firing []string
 		for _, alerts := range looks {
-			s.Merge(Evaluation{At: noon, Raised: alerts, Gone: still})
-			firing = append(firing, told(s, "slack", false))
+			s.Merge(noon, alerts, nil, still)
+			firing = append(firing, pending(s, "slack", false))
 		}
 		if got := strings.Join(firing, ", "); got != "firing "+x.ID+", firing "+y.ID || len(s.Open) != 2 {
 			t.Errorf("%d looks: told %q", len(looks), got)
@@ -200,13 +200,6 @@ func TestState_TwoCallersTwoAlerts(t *testing.T) {
 		if s.Covers(&x, 2) == nil || s.Covers(&y, 2) != nil {
 			t.Error("accepting one of two callers covers the other, or not itself")
 		}
-	}
-	// Two alerts with the same id in one evaluation count once.
-	s, worse := &State{Version: Version}, x
-	worse.Severity = alert.Critical
-	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{x, worse}, Silenced: []alert.Alert{x}, Gone: still})
-	if len(s.Open) != 1 || s.Open[0].Silenced || s.Open[0].Alert.Severity != alert.Info {
-		t.Errorf("%+v", s.Open)
 	}
 }
 
@@ -270,7 +263,7 @@ func TestStore(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			err := At(dir).Update(func(s *State) error {
-				s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised(fmt.Sprint(i), alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
+				s.Merge(noon, []alert.Alert{raised(fmt.Sprint(i), alert.Info)}, nil, func(*alert.Alert) (string, bool) { return "", false })
 				return nil
 			})
 			if err != nil {
@@ -302,8 +295,8 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for data, want := range map[string]string{
-		string(whole[:len(whole)/2]): "is damaged", "": "is damaged", "[]": "is damaged", `{"version": 0}`: "is damaged", "\x00\x00": "is damaged",
-		`{"version": 1, "opne": []}`: "is damaged", `{"version": 2, "new": true}`: "use the newer program", `{"version": 1, "open": []}`: "its checksum is",
+		string(whole[:len(whole)/2]): "is damaged", "": "is damaged", "[]": "is damaged", `{"version": 0}`: "has version 0, this program reads version 1", "\x00\x00": "is damaged",
+		`{"version": 1, "opne": []}`: "is damaged", `{"version": 2, "new": true}`: "has version 2, this program reads version 1", `{"version": 1, "open": []}`: "its checksum is",
 	} {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
@@ -322,8 +315,8 @@ func TestStore(t *testing.T) {
 func TestStoreRead_FlippedBit(t *testing.T) {
 	store := At(t.TempDir())
 	err := store.Update(func(s *State) error {
-		s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
-		s.Accepted = []Accepted{{ID: "b", Kind: alert.MoreCalls, Service: "crc32c:00000000", Level: 3, At: noon}}
+		s.Merge(noon, []alert.Alert{raised("a", alert.Info)}, nil, func(*alert.Alert) (string, bool) { return "", true })
+		s.Accepted = []Acceptance{{ID: "b", Kind: alert.MoreCalls, Service: "crc32c:00000000", Level: 3, At: noon}}
 		return nil
 	})
 	if err != nil {
@@ -363,8 +356,8 @@ func FuzzStoreRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
-		told(s, "slack", false)
+		s.Merge(noon, []alert.Alert{raised("a", alert.Info)}, nil, func(*alert.Alert) (string, bool) { return "", true })
+		pending(s, "slack", false)
 	})
 }
 

@@ -69,17 +69,14 @@ func (s *Store) Read() (*State, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, broken(err.Error())
 	}
-	if version.Version > Version {
-		return nil, fmt.Errorf("state: %s has version %d, this program reads version %d: use the newer program, or another --state", path, version.Version, Version)
+	if version.Version != Version {
+		return nil, fmt.Errorf("state: %s has version %d, this program reads version %d: use the program that wrote it, or another --state", path, version.Version, Version)
 	}
 	var state State
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&state); err != nil {
 		return nil, broken(err.Error())
-	}
-	if state.Version != Version {
-		return nil, broken(fmt.Sprintf("it has the version %d", state.Version))
 	}
 	if sum := checksum(bytes.Replace(data, []byte(state.Checksum), []byte(noChecksum), 1)); sum != state.Checksum {
 		return nil, broken(fmt.Sprintf("its checksum is %s, and it was written with %.40q", sum, state.Checksum))

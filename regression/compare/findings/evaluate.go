@@ -51,8 +51,8 @@ func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule
 		return nil, err
 	}
 	f.NotCompared = append(append(f.NotCompared, skips...), few...) // JSON must contain [], not null
+	f.Comparisons = append(f.Comparisons, comparisons...)
 	for _, c := range comparisons {
-		f.Comparisons = append(f.Comparisons, c)
 		f.Alerts = append(f.Alerts, c.Alerts...)
 		f.CouldNotTell = f.CouldNotTell && !c.Conclusive()
 	}
@@ -77,7 +77,7 @@ func warnings(ctx context.Context, w *query.Warehouse, filter query.Filter, runs
 // Deliver leaves out accepted and muted alerts, sends the rest and returns it, including alerts that could not be
 // sent. If the state cannot be read, it returns nil.
 func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
-	sorted, err := to.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: ByComparisons(f.Comparisons, f.Threshold)})
+	sorted, err := to.Handle(ctx, f.Alerts, f.Threshold, f.resolved)
 	if sorted == nil {
 		return nil, err
 	}

@@ -1,48 +1,46 @@
 package findings
 
 import (
-	"github.com/corehour/corehour/regression/compare/evidence"
+	"slices"
+
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/output"
-	"github.com/corehour/corehour/regression/query"
 )
 
-// row is the CSV row of one method of a comparison.
+// row is a verdict with its alert.
 type row struct {
-	query.Service
-	BaseVersion string `json:"base_version"`
-	HeadVersion string `json:"head_version"`
-	*evidence.Verdict
+	pairs.Row
 	// Base and Head are nil if the method was not compared.
 	Base *float64 `json:"base"`
 	Head *float64 `json:"head"`
 	// USD is the cost of the growth of a raised method per day.
 	USD     *float64 `json:"usd_per_day"`
 	generic bool     // USD uses a public list price
-	id      string   // ID of its alert
+	id      string   // of the alert
 }
 
-func rowOf(c *pairs.Comparison, l *evidence.Verdict) row {
-	r := row{Service: c.Service, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Verdict: l, generic: c.GenericPrice}
-	if l.Interval != nil {
-		r.Base, r.Head = &l.BaseNSPerCall, &l.HeadNSPerCall
-	}
-	for _, a := range c.Alerts {
-		if a.Class == l.Class && a.Method == l.Method {
-			r.USD, r.id = a.USDPerDay, a.ID
-			break
+// rowsOf returns a row for each method of a comparison.
+func rowsOf(c *pairs.Comparison) (rows []row) {
+	for _, r := range c.Rows() {
+		out := row{Row: r, generic: c.GenericPrice}
+		if r.Interval != nil {
+			out.Base, out.Head = &r.BaseNSPerCall, &r.HeadNSPerCall
 		}
+		same := func(a alert.Alert) bool { return a.Class == r.Class && a.Method == r.Method }
+		if i := slices.IndexFunc(c.Alerts, same); i >= 0 {
+			out.USD, out.id = c.Alerts[i].USDPerDay, c.Alerts[i].ID
+		}
+		rows = append(rows, out)
 	}
-	return r
+	return rows
 }
 
 // records returns all methods for spreadsheets, with units in the names of columns.
 func (f *Findings) records() *output.Document {
 	var rows []row
 	for _, c := range f.Comparisons {
-		for i := range c.Methods {
-			rows = append(rows, rowOf(c, &c.Methods[i]))
-		}
+		rows = append(rows, rowsOf(c)...)
 	}
 	d := &output.Document{Data: f}
 	d.Add(output.Records(rows,

@@ -10,7 +10,7 @@ import (
 )
 
 // An alert that an evaluation did not raise again is either resolved or stays open.
-func TestByComparisons_Resolution(t *testing.T) {
+func TestFindings_Resolution(t *testing.T) {
 	shop := query.Service{Name: "shop"}
 	change := 3.0
 	compared := func(base, head string, state evidence.VerdictState) *pairs.Comparison {
@@ -32,7 +32,7 @@ func TestByComparisons_Resolution(t *testing.T) {
 		{"rolled back", compared("2", "1", evidence.FewRecords), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
 		{"a newer version, as dear", compared("2", "3", evidence.NotProven), nil},
 	} {
-		resolved := ByComparisons([]*pairs.Comparison{test.found}, 2)
+		resolved := (&Findings{Comparisons: []*pairs.Comparison{test.found}, Threshold: 2}).resolved
 		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
 			a := &alert.Alert{Kind: kind, Caller: map[string]string{alert.MoreCalls: "shop.list"}[kind], Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
 			if why, gone := resolved(a); gone != test.gone[kind] || gone == (why == "") {
@@ -43,7 +43,7 @@ func TestByComparisons_Resolution(t *testing.T) {
 	// A method can be judged by wall time while the service is judged by CPU time.
 	blocking := compared("1", "2", evidence.NotProven)
 	blocking.Methods[0].Metric = string(query.Wall)
-	resolved := ByComparisons([]*pairs.Comparison{blocking}, 2)
+	resolved := (&Findings{Comparisons: []*pairs.Comparison{blocking}, Threshold: 2}).resolved
 	for metric, want := range map[string]bool{"wall": true, "cpu": false} {
 		a := &alert.Alert{Kind: alert.Regression, Service: "shop", Class: "shop", Method: "total", Metric: metric, Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
 		if _, gone := resolved(a); gone != want {

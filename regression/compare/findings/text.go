@@ -33,10 +33,10 @@ func (f *Findings) text(top int) *output.Document {
 	shown, left := f.mostCompared(top)
 	for _, c := range shown {
 		notes = append(notes, summary(c))
-		notes = append(notes, whole(c)...)
-		for i := range c.Methods {
-			if l := &c.Methods[i]; l.State.Judged() && l.State != evidence.NotProven || len(c.Methods) <= manyLines || top == 0 {
-				rows = append(rows, rowOf(c, l))
+		notes = append(notes, details(c)...)
+		for _, r := range rowsOf(c) {
+			if r.State.Judged() && r.State != evidence.NotProven || len(c.Methods) <= manyLines || top == 0 {
+				rows = append(rows, r)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (f *Findings) table(rows []row) *output.Table {
 	}
 	c.Plain("service", "environment", "base=base_version", "head=head_version")
 	c.Name("method", func(r *row) string { return query.FullName(r.Class, r.Method, r.Signature) })
-	c.Name("verdict", func(r *row) string { return cmp.Or(known[r.id], verdictOf(r.Verdict)) })
+	c.Name("verdict", func(r *row) string { return cmp.Or(known[r.id], verdictName(r.Verdict)) })
 	c.Plain("metric")
 	c.Name("basis", func(r *row) string { return cmp.Or(string(r.Basis), output.Unknown) })
 	c.Figure("change", func(r *row) string { return output.Known(r.ChangePercent, output.Change) })
@@ -132,8 +132,8 @@ func (f *Findings) nothingRaised() string {
 	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
 }
 
-// whole returns the lines on the whole service, the warnings and the spreads of a comparison.
-func whole(c *pairs.Comparison) (lines []string) {
+// details returns the lines on the whole service, the warnings and the spreads of a comparison.
+func details(c *pairs.Comparison) (lines []string) {
 	if s := c.WholeService; s != nil {
 		lines = append(lines, "  whole service: "+s.Reason)
 	}
@@ -177,12 +177,12 @@ var StateNames = map[evidence.VerdictState]string{
 	evidence.Undecided: "not enough data", evidence.WithService: "as the service", evidence.Pending: "to be confirmed", evidence.Moved: "moved", evidence.FewRecords: "too few records", evidence.FewBuckets: "too few time buckets", evidence.New: "new", evidence.Gone: "gone",
 }
 
-// verdictOf returns the name of a method's state, or a note that its CPU time was not measured.
-func verdictOf(l *evidence.Verdict) string {
+// verdictName returns the name of a method's state, or a note that its CPU time was not measured.
+func verdictName(v *evidence.Verdict) string {
 	switch {
-	case l.Metric != string(query.CPU) || l.State != evidence.FewRecords || l.BaseRecords+l.HeadRecords > 0:
-		return StateNames[l.State]
-	case l.NotCompared > 0:
+	case v.Metric != string(query.CPU) || v.State != evidence.FewRecords || v.BaseRecords+v.HeadRecords > 0:
+		return StateNames[v.State]
+	case v.NotCompared > 0:
 		return "none compared"
 	}
 	return "no CPU measured"

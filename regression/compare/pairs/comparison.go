@@ -80,6 +80,23 @@ func (c *Comparison) markAssumed() {
 	}
 }
 
+// Row is a verdict on a method with the versions that were compared.
+type Row struct {
+	query.Service
+	BaseVersion string `json:"base_version"`
+	HeadVersion string `json:"head_version"`
+	*evidence.Verdict
+}
+
+// Rows returns a row for each method.
+func (c *Comparison) Rows() []Row {
+	rows := make([]Row, len(c.Methods))
+	for i := range c.Methods {
+		rows[i] = Row{c.Service, c.BaseVersion, c.HeadVersion, &c.Methods[i]}
+	}
+	return rows
+}
+
 // Records returns the number of measured calls of both versions.
 func (c *Comparison) Records() (n int64) {
 	for i := range c.Methods {

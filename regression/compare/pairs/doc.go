@@ -5,7 +5,8 @@
 //     (subtractProbes) and evaluates them with package evidence (judgeAllOf). Where processes are few, history learns
 //     the differences between processes from earlier deployments.
 //  3. ThresholdRule compares the weighted mean per call of each method instead (measure, threshold).
-//  4. Comparison.alertOf makes the alert of a regressed verdict, for both rules.
+//  4. Comparison.alertOf makes the alert of a regressed verdict, for both rules. Comparison.Rows adds the versions to all
+//     verdicts, for tables.
 //
 // ThresholdRule raises a method if its change is above the threshold, both versions have enough records, and the lower
 // end of the 95% interval is above zero. The interval comes from clusters (instance and time bucket), never from records

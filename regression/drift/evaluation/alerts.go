@@ -13,19 +13,18 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// alerts returns an alert for each drift confirmed by an evaluation of the last week. day is the day of the last
-// evaluation.
-func (h *serviceHistory) alerts(s *Service, day int) ([]alert.Alert, error) {
+// alerts returns an alert for each drift confirmed by an evaluation of the last week.
+func (h *serviceHistory) alerts(s *Service) ([]alert.Alert, error) {
 	var out []alert.Alert
 	var week *cost.Day
-	for i := range s.Lines {
-		l := &s.Lines[i]
+	for i := range s.Verdicts {
+		l := &s.Verdicts[i]
 		if l.State != Confirmed {
 			continue
 		}
 		if h.metric == query.CPU && week == nil {
 			var err error
-			if week, err = h.cost(query.Window{From: h.day(day - 7), To: h.day(day)}); err != nil {
+			if week, err = h.cost(query.Window{From: h.day(h.Days - 7), To: h.day(h.Days)}); err != nil {
 				return nil, err
 			}
 		}
@@ -51,7 +50,7 @@ func (h *serviceHistory) alerts(s *Service, day int) ([]alert.Alert, error) {
 
 // usdOfDrift returns the additional dollars per day of a method, including the calls it makes, since it changed. It
 // uses the week before an evaluation and returns nil without a price.
-func usdOfDrift(l *Line, week *cost.Day) (usd *float64, basis string) {
+func usdOfDrift(l *Verdict, week *cost.Day) (usd *float64, basis string) {
 	after := 1 + *l.ChangePercent/100
 	if l.WholeService {
 		usd = week.OfShare(1 - 1/after)
@@ -64,7 +63,7 @@ func usdOfDrift(l *Line, week *cost.Day) (usd *float64, basis string) {
 	return usd, basis
 }
 
-func (l *Line) sentence(metric query.Metric) string {
+func (l *Verdict) sentence(metric query.Metric) string {
 	what := "a rise of %+.1f%% over 56 days"
 	if l.Shape == drift.Jump {
 		what = "a step of %+.1f%%"
@@ -81,7 +80,7 @@ func (l *Line) sentence(metric query.Metric) string {
 		common = fmt.Sprintf("; measured %+.1f%%, of which all methods share %+.1f%%", *l.MeasuredChangePercent, *l.CommonPartPercent)
 	}
 	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the evaluation of %s",
-		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told) + common
+		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.ConfirmedOn) + common
 }
 
 // dated is the maximum error assumed for the date of a drift.
@@ -113,13 +112,13 @@ func versions(before, after pairs.Deployment) string {
 	return fmt.Sprintf("; around then version %s came after %s", after.Version, before.Version)
 }
 
-// shareOf returns the part of the service's time, in the week before an evaluation, that the method uses in addition
+// shareOf returns the part of the service's time, in the last week, that the method uses in addition
 // since it changed.
-func (h *serviceHistory) shareOf(name string, change float64, day int) float64 {
+func (h *serviceHistory) shareOf(name string, change float64) float64 {
 	method, of, whole := int32(slices.Index(h.Methods, name)), 0.0, 0.0
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		if int(r.Day) < day-7 || int(r.Day) >= day {
+		if int(r.Day) < h.Days-7 {
 			continue
 		}
 		if r.Method == method {

@@ -26,28 +26,28 @@ type Options struct {
 
 // Evaluate replays the daily evaluations of the services of a warehouse. It returns query.ErrNoData if no call was
 // measured on a closed day.
-func Evaluate(ctx context.Context, o Options) (*Findings, error) {
+func Evaluate(ctx context.Context, o Options) (*Evaluation, error) {
 	window, err := o.days()
 	if err != nil {
-		return nil, takesDays(err)
+		return nil, needsDays(err)
 	}
 	w, err := o.Open(ctx, window)
 	if err != nil {
-		return nil, takesDays(err)
+		return nil, needsDays(err)
 	}
 	defer w.Close()
 	histories, err := o.histories(ctx, w, window)
 	if err != nil {
 		return nil, err
 	}
-	f := newFindings()
+	f := newEvaluation()
 	for _, h := range histories {
-		s, seen, err := h.replay(o.Owners)
+		s, err := h.replay(o.Owners)
 		if err != nil {
 			return nil, err
 		}
 		f.addService(s)
-		alerts, err := h.alerts(s, seen)
+		alerts, err := h.alerts(s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Service, err)
 		}
@@ -57,7 +57,7 @@ func Evaluate(ctx context.Context, o Options) (*Findings, error) {
 }
 
 // EvaluateCSV replays the daily evaluations of a file of daily series. It creates no alerts.
-func EvaluateCSV(file io.Reader) (*Findings, error) {
+func EvaluateCSV(file io.Reader) (*Evaluation, error) {
 	series, err := drift.ReadCSV(file)
 	if err != nil {
 		return nil, err
@@ -66,30 +66,30 @@ func EvaluateCSV(file io.Reader) (*Findings, error) {
 	for _, name := range series.Methods {
 		h.names = append(h.names, query.MethodDay{Method: name, Full: name})
 	}
-	s, _, err := h.replay(nil)
+	s, err := h.replay(nil)
 	if err != nil {
 		return nil, err
 	}
-	f := newFindings()
+	f := newEvaluation()
 	f.OfSeries = true
 	f.addService(s)
 	return f, nil
 }
 
-func newFindings() *Findings {
-	return &Findings{Services: []*Service{}, Sorted: delivery.NewSorted(), CouldNotTell: true}
+func newEvaluation() *Evaluation {
+	return &Evaluation{Services: []*Service{}, Sorted: delivery.NewSorted(), CouldNotTell: true}
 }
 
-func (f *Findings) addService(s *Service) {
+func (f *Evaluation) addService(s *Service) {
 	f.Services = append(f.Services, s)
 	f.CouldNotTell = f.CouldNotTell && s.Judged == 0
 }
 
-// replay replays the evaluations of a history; seen is the number of days that the last one saw.
-func (h *serviceHistory) replay(owners *rules.Owners) (s *Service, seen int, err error) {
-	course, err := drift.Replay(&h.History)
+// replay replays the evaluations of a history.
+func (h *serviceHistory) replay(owners *rules.Owners) (*Service, error) {
+	result, err := drift.Replay(&h.History)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", h.Service, err)
+		return nil, fmt.Errorf("%s: %w", h.Service, err)
 	}
-	return h.describe(course, owners), course.Seen, nil
+	return h.describe(result, owners), nil
 }

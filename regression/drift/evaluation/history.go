@@ -45,8 +45,8 @@ func (o *Options) days() (query.Window, error) {
 	return w, nil
 }
 
-// takesDays adds the number of days that a drift needs to query.ErrNoData.
-func takesDays(err error) error {
+// needsDays adds the number of days that a drift needs to query.ErrNoData.
+func needsDays(err error) error {
 	if !errors.Is(err, query.ErrNoData) {
 		return err
 	}
@@ -60,7 +60,7 @@ func (o *Options) histories(ctx context.Context, w *query.Warehouse, window quer
 		return nil, err
 	}
 	if len(runs) == 0 {
-		return nil, takesDays(w.Nothing(ctx, o.Filter, o.Window, o.Zone))
+		return nil, needsDays(w.Nothing(ctx, o.Filter, o.Window, o.Zone))
 	}
 	metrics := o.metricsOf(runs)
 	asked := map[query.Metric]bool{}

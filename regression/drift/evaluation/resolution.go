@@ -17,13 +17,13 @@ const leastDrift = 2
 
 // Deliver removes accepted and muted alerts and sends the rest. Alerts that could not be sent are returned too. If
 // the state cannot be read, it returns nil.
-func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
+func (f *Evaluation) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
 	known, err := to.Store.Read()
 	if err != nil {
 		return nil, err
 	}
 	keepIDs(f.Alerts, known.Open)
-	sorted, err := to.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
+	sorted, err := to.Handle(ctx, f.Alerts, leastDrift, f.resolved)
 	if sorted == nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised
 const SameDrift = 28 * 24 * time.Hour
 
 // keepIDs gives alerts the ids under which they were sent earlier.
-func keepIDs(alerts []alert.Alert, open []state.Open) {
+func keepIDs(alerts []alert.Alert, open []state.OpenAlert) {
 	used, sent := map[string]bool{}, map[string]bool{}
 	for i := range alerts {
 		used[alerts[i].ID] = true
@@ -64,7 +64,7 @@ func keepIDs(alerts []alert.Alert, open []state.Open) {
 
 // resolved reports whether an open drift that the last evaluation did not confirm is over. It is over if the method
 // had enough days for that evaluation.
-func (f *Findings) resolved(a *alert.Alert) (string, bool) {
+func (f *Evaluation) resolved(a *alert.Alert) (string, bool) {
 	if a.Kind != alert.Drift {
 		return "", false
 	}
@@ -74,8 +74,8 @@ func (f *Findings) resolved(a *alert.Alert) (string, bool) {
 		}
 		judged := a.Class == "" && a.Method == "" && s.Judged > 0 // the whole service
 		now := 0.0
-		for i := range s.Lines {
-			l := &s.Lines[i]
+		for i := range s.Verdicts {
+			l := &s.Verdicts[i]
 			if l.Class != a.Class || l.Method != a.Method || l.State != NotProven && l.State != Earlier && l.State != Improved {
 				continue
 			}

@@ -15,7 +15,7 @@ func TestKeepIDs(t *testing.T) {
 	of := func(id, method string, days int) alert.Alert {
 		return alert.Alert{ID: id, Kind: alert.Drift, Service: "shop", Method: method, Metric: "cpu", FirstSeen: began.AddDate(0, 0, days)}
 	}
-	open := []state.Open{{Alert: of("near", "a", 0)}, {Alert: of("far", "b", 0)}, {Alert: of("over", "c", 0), Resolved: true}, {Alert: of("same", "d", 0)}}
+	open := []state.OpenAlert{{Alert: of("near", "a", 0)}, {Alert: of("far", "b", 0)}, {Alert: of("over", "c", 0), Resolved: true}, {Alert: of("same", "d", 0)}}
 	alerts := []alert.Alert{of("1", "a", 28), of("2", "b", 29), of("3", "c", 1), of("4", "d", 1), of("same", "d", 0)}
 	keepIDs(alerts, open)
 	for i, want := range []string{"near", "2", "3", "4", "same"} {
@@ -41,9 +41,9 @@ func TestResolution(t *testing.T) {
 	} {
 		s := &Service{
 			Service: query.Service{Name: "shop"}, Metric: query.CPU, LastEvaluation: new("2026-03-10"), NoRowsSince: test.ended,
-			Lines: []Line{{Class: "shop", Method: "Total", State: test.state, now: test.now}},
+			Verdicts: []Verdict{{Class: "shop", Method: "Total", State: test.state, now: test.now}},
 		}
-		f := &Findings{Services: []*Service{s}}
+		f := &Evaluation{Services: []*Service{s}}
 		a := &alert.Alert{Kind: alert.Drift, Service: "shop", Class: "shop", Method: "Total", Metric: "cpu", Base: 100}
 		if why, resolved := f.resolved(a); why != test.want || resolved != (test.want != "") {
 			t.Errorf("%s: %t, %q, want %q", name, resolved, why, test.want)

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// manyLines is the maximum number of methods of a service that is printed in full.
-const manyLines = 30
+// manyVerdicts is the maximum number of methods of a service that is printed in full.
+const manyVerdicts = 30
 
 // StateNames are the names of states in text output.
 var StateNames = map[State]string{Confirmed: "DRIFT", Improved: "improved", Earlier: "earlier", NotProven: "~", TooLittleHistory: "too little history"}
@@ -23,13 +23,13 @@ type row struct {
 	query.Service
 	Metric         query.Metric `json:"metric"`
 	LastEvaluation *string      `json:"last_look"`
-	*Line
+	*Verdict
 }
 
 // Document returns the findings in a format. It lists the services with a finding, then the top of the others with
 // the most records (0 = all). Lines without a significant change are left out if there are many. CSV contains
 // all lines.
-func (f *Findings) Document(format output.Format, top int) *output.Document {
+func (f *Evaluation) Document(format output.Format, top int) *output.Document {
 	if format == output.CSV {
 		return f.records()
 	}
@@ -38,8 +38,8 @@ func (f *Findings) Document(format output.Format, top int) *output.Document {
 	var notes []string
 	shown, left := f.mostDrifted(top)
 	for _, s := range shown {
-		for i := range s.Lines {
-			if l := &s.Lines[i]; l.State.Proven() || len(s.Lines) <= manyLines || top == 0 {
+		for i := range s.Verdicts {
+			if l := &s.Verdicts[i]; l.State.Proven() || len(s.Verdicts) <= manyVerdicts || top == 0 {
 				rows = append(rows, row{s.Service, s.Metric, s.LastEvaluation, l})
 			}
 		}
@@ -62,11 +62,11 @@ func (f *Findings) Document(format output.Format, top int) *output.Document {
 }
 
 // mostDrifted returns the services with a finding, the top of the others, and a line about the rest.
-func (f *Findings) mostDrifted(top int) (shown []*Service, more []string) {
+func (f *Evaluation) mostDrifted(top int) (shown []*Service, more []string) {
 	found, records := map[*Service]int{}, map[*Service]int64{}
 	for _, s := range f.Services {
-		for i := range s.Lines {
-			if records[s] += s.Lines[i].Records; s.Lines[i].State.Proven() {
+		for i := range s.Verdicts {
+			if records[s] += s.Verdicts[i].Records; s.Verdicts[i].State.Proven() {
 				found[s] = 1
 			}
 		}
@@ -158,8 +158,8 @@ func (s *Service) summary(series bool) string {
 // limits returns notes on weaknesses of the evidence for a service.
 func (s *Service) limits() (notes []string) {
 	short, few, reasons := 0, 0, map[string]int{}
-	for i := range s.Lines {
-		l := &s.Lines[i]
+	for i := range s.Verdicts {
+		l := &s.Verdicts[i]
 		if l.ShortHistory {
 			short++
 		}
@@ -192,11 +192,11 @@ func (s *Service) limits() (notes []string) {
 }
 
 // records returns the findings as rows for spreadsheets.
-func (f *Findings) records() *output.Document {
+func (f *Evaluation) records() *output.Document {
 	var rows []row
 	for _, s := range f.Services {
-		for i := range s.Lines {
-			rows = append(rows, row{s.Service, s.Metric, s.LastEvaluation, &s.Lines[i]})
+		for i := range s.Verdicts {
+			rows = append(rows, row{s.Service, s.Metric, s.LastEvaluation, &s.Verdicts[i]})
 		}
 	}
 	d := &output.Document{Data: f}

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Findings holds the findings of the replayed evaluations.
-type Findings struct {
+// Evaluation holds the findings of the replayed evaluations.
+type Evaluation struct {
 	Services []*Service `json:"services"`
 	delivery.Sorted
 	CouldNotTell bool `json:"could_not_tell"`
@@ -34,9 +34,9 @@ type Service struct {
 	// NoRowsSince equals To if that is so long ago that no drift is current.
 	NoRowsSince string `json:"no_rows_since,omitempty"`
 	// Judged is the number of methods with enough history.
-	Methods int    `json:"methods"`
-	Judged  int    `json:"judged"`
-	Lines   []Line `json:"lines"`
+	Methods  int       `json:"methods"`
+	Judged   int       `json:"judged"`
+	Verdicts []Verdict `json:"lines"`
 	// AssumedShare is the share of measured calls without a known sampling probability.
 	AssumedShare float64 `json:"assumed_share,omitempty"`
 	// Missing describes the missing data if no method has enough history.
@@ -57,8 +57,8 @@ const (
 // Proven reports whether an evaluation has confirmed a change.
 func (s State) Proven() bool { return s == Confirmed || s == Improved || s == Earlier }
 
-// Line is one drift of a method, or a method without drift.
-type Line struct {
+// Verdict is the result for one method: a drift, or none.
+type Verdict struct {
 	Class     string `json:"class"`
 	Method    string `json:"method"`
 	Signature string `json:"signature"`
@@ -66,10 +66,10 @@ type Line struct {
 	WholeService bool        `json:"whole_service"`
 	State        State       `json:"state"`
 	Shape        drift.Shape `json:"shape,omitempty"`
-	// Since is the day on which the drift began, Told the day on which it was confirmed. Both are null if nothing
+	// Since is the day on which the drift began, ConfirmedOn the day on which it was confirmed. Both are null if nothing
 	// is significant.
-	Since *string `json:"since"`
-	Told  *string `json:"told"`
+	Since       *string `json:"since"`
+	ConfirmedOn *string `json:"told"`
 	// ChangePercent is the change over 56 days or of the step, followed by its interval; null without enough
 	// history.
 	ChangePercent *float64    `json:"change_percent"`
@@ -102,27 +102,27 @@ type Line struct {
 }
 
 // Confirmed reports whether an evaluation of the last week confirmed a drift.
-func (f *Findings) Confirmed() bool {
+func (f *Evaluation) Confirmed() bool {
 	return slices.ContainsFunc(f.Services, func(s *Service) bool {
-		return slices.ContainsFunc(s.Lines, func(l Line) bool { return l.State == Confirmed })
+		return slices.ContainsFunc(s.Verdicts, func(l Verdict) bool { return l.State == Confirmed })
 	})
 }
 
 // Found reports whether there is an alert, or a confirmed drift of a series.
-func (f *Findings) Found() bool { return len(f.Alerts) > 0 || f.OfSeries && f.Confirmed() }
+func (f *Evaluation) Found() bool { return len(f.Alerts) > 0 || f.OfSeries && f.Confirmed() }
 
 // Inconclusive reports whether there is not enough data to find anything.
-func (f *Findings) Inconclusive() bool { return f.CouldNotTell }
+func (f *Evaluation) Inconclusive() bool { return f.CouldNotTell }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
 // describe returns the lines of a history: its drifts and the methods without one.
-func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Service {
-	s := &Service{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Evaluations: c.Looks, Methods: len(h.Methods), AssumedShare: h.assumed, Lines: []Line{}}
-	if c.Looks > 0 {
-		s.LastEvaluation = new(date(h.day(c.Seen)))
+func (h *serviceHistory) describe(c *drift.Result, owners *rules.Owners) *Service {
+	s := &Service{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Evaluations: c.Evaluations, Methods: len(h.Methods), AssumedShare: h.assumed, Verdicts: []Verdict{}}
+	if c.Evaluations > 0 {
+		s.LastEvaluation = new(date(h.day(h.Days)))
 	}
-	recent := h.recent(c.Seen)
+	recent := h.recent()
 	states := map[string]*drift.MethodStatus{}
 	for i := range c.Methods {
 		states[c.Methods[i].Method] = &c.Methods[i]
@@ -130,9 +130,9 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Servic
 	found := map[string]bool{}
 	for i := range c.Drifts {
 		d := &c.Drifts[i]
-		l := h.line(d.Method, states[d.Method], owners)
+		l := h.newVerdict(d.Method, states[d.Method], owners)
 		l.State, l.began = Earlier, h.day(d.Began)
-		if d.Now && !h.silent {
+		if d.Current && !h.silent {
 			l.State = Confirmed
 			if d.Change < 0 {
 				l.State = Improved
@@ -140,16 +140,16 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Servic
 		}
 		found[d.Method] = true
 		l.measure(&d.Finding)
-		l.Since, l.Told = new(date(l.began)), new(date(h.day(d.Told)))
+		l.Since, l.ConfirmedOn = new(date(l.began)), new(date(h.day(d.Confirmed)))
 		if m := slices.Index(h.Methods, d.Method); m >= 0 { // else the whole service
 			l.now = recent[m]
 		}
 		if !d.Linear {
 			l.head = l.now
 			l.base = l.head / (1 + d.Change)
-			l.share = h.shareOf(d.Method, d.Change, c.Seen)
+			l.share = h.shareOf(d.Method, d.Change)
 		}
-		s.Lines = append(s.Lines, l)
+		s.Verdicts = append(s.Verdicts, l)
 	}
 	for i := range c.Methods {
 		m := &c.Methods[i]
@@ -159,16 +159,16 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Servic
 		if found[m.Method] {
 			continue
 		}
-		l := h.line(m.Method, m, owners)
+		l := h.newVerdict(m.Method, m, owners)
 		l.State, l.now = TooLittleHistory, recent[i]
 		if m.Judged {
 			l.State = NotProven
 			l.measure(m.Surest)
 		}
-		s.Lines = append(s.Lines, l)
+		s.Verdicts = append(s.Verdicts, l)
 	}
 	order := []State{Confirmed, Improved, Earlier, NotProven, TooLittleHistory}
-	slices.SortStableFunc(s.Lines, func(a, b Line) int {
+	slices.SortStableFunc(s.Verdicts, func(a, b Verdict) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
 	if s.Judged == 0 {
@@ -180,14 +180,14 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Servic
 	return s
 }
 
-// line returns a line with the name and the state of a method; the whole service has no state.
-func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *rules.Owners) Line {
+// newVerdict returns a verdict with the name and the state of a method; the whole service has no state.
+func (h *serviceHistory) newVerdict(name string, state *drift.MethodStatus, owners *rules.Owners) Verdict {
 	if state == nil {
-		return Line{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
+		return Verdict{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
 	}
 	at := slices.Index(h.Methods, name)
 	m := &h.names[at]
-	l := Line{
+	l := Verdict{
 		Class: m.Class, Method: m.Method, Signature: m.Signature, Days: state.Days, Records: int64(state.Records),
 		Owner: owners.Of(h.Namespace, h.Name, h.Environment, m.Class), ShortHistory: state.Short,
 	}
@@ -201,7 +201,7 @@ func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *ru
 	return l
 }
 
-func (l *Line) measure(f *drift.Finding) {
+func (l *Verdict) measure(f *drift.Finding) {
 	l.Shape, l.P, l.FewRecords, l.CommonReason = f.Shape, new(f.P), f.Few, f.CommonReason
 	if f.Linear {
 		l.Difference, l.DifferenceInterval = new(f.Change), new(f.Interval)
@@ -215,7 +215,7 @@ func (l *Line) measure(f *drift.Finding) {
 }
 
 // missing describes the data that is missing for an evaluation of the history.
-func (h *serviceHistory) missing(c *drift.Course) string {
+func (h *serviceHistory) missing(c *drift.Result) string {
 	want := "a value"
 	best := "no method has one of the last 56"
 	if c.Best.Days > 0 {
@@ -226,14 +226,14 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		best += fmt.Sprintf(" with %.0f records", c.Best.Records)
 	}
 	return fmt.Sprintf("too little history: %d days from %s on; a drift needs %d days with %s (%d of 56, at each of nine daily evaluations), and %s; the evaluation of %s is the first with enough",
-		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextLook)))
+		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextEvaluation)))
 }
 
-// recent returns the time per call of each method in the week before an evaluation; 0 without calls.
-func (h *serviceHistory) recent(day int) []float64 {
+// recent returns the time per call of each method in the last week; 0 without calls.
+func (h *serviceHistory) recent() []float64 {
 	cost, calls := make([]float64, len(h.Methods)), make([]float64, len(h.Methods))
 	for i := range h.Rows {
-		if r := &h.Rows[i]; int(r.Day) >= day-7 && int(r.Day) < day {
+		if r := &h.Rows[i]; int(r.Day) >= h.Days-7 {
 			cost[r.Method] += r.Capped
 			calls[r.Method] += r.Weight
 		}
