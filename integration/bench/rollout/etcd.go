@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	etcdv3 "go.etcd.io/etcd/client/v3"
@@ -17,9 +18,9 @@ import (
 var etcd = server{
 	module: "go.etcd.io/etcd/server/v3@v3.7.3", pkg: ".",
 	replaced: []string{"go.etcd.io/etcd/api/v3", "go.etcd.io/etcd/client/pkg/v3", "go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/pkg/v3"},
-	rate:     40,
+	rate:     60,
 	plant: plant{
-		class: "go.etcd.io/etcd/server/v3/storage/mvcc.storeTxnCommon", method: "rangeKeys", file: "storage/mvcc/kvstore_txn.go", ns: 1000,
+		class: "go.etcd.io/etcd/server/v3/storage/mvcc.storeTxnCommon", method: "rangeKeys", file: "storage/mvcc/kvstore_txn.go", ns: 4500,
 		before: "func (tr *storeTxnCommon) rangeKeys(ctx context.Context, key, end []byte, curRev int64, ro RangeOptions) (*RangeResult, error) {",
 	},
 	args: func(p *process) ([]string, error) {
@@ -36,7 +37,7 @@ var etcd = server{
 type etcdClient struct {
 	*etcdv3.Client
 	http  *httpClient
-	lease etcdv3.LeaseID
+	lease atomic.Int64
 }
 
 func connectETCD(ctx context.Context, p *process) (client, error) {
@@ -81,18 +82,18 @@ func (c *etcdClient) round(ctx context.Context, n int) error {
 	return c.seldom(ctx, n)
 }
 
-// seldom sends what clients send less often.
+// seldom sends the rarer requests.
 func (c *etcdClient) seldom(ctx context.Context, n int) (err error) {
 	switch n % 20 {
 	case 1:
 		var granted *etcdv3.LeaseGrantResponse
 		if granted, err = c.Grant(ctx, 60); err == nil {
-			c.lease = granted.ID
-			_, err = c.Put(ctx, fmt.Sprint("session/", n), "up", etcdv3.WithLease(c.lease))
+			c.lease.Store(int64(granted.ID))
+			_, err = c.Put(ctx, fmt.Sprint("session/", n), "up", etcdv3.WithLease(granted.ID))
 		}
 	case 2, 12:
-		if c.lease != 0 {
-			_, err = c.TimeToLive(ctx, c.lease, etcdv3.WithAttachedKeys())
+		if lease := c.lease.Load(); lease != 0 {
+			_, err = c.TimeToLive(ctx, etcdv3.LeaseID(lease), etcdv3.WithAttachedKeys())
 		}
 	case 5:
 		_, err = c.Delete(ctx, fmt.Sprintf("orders/7/%d", n/20%100), etcdv3.WithPrevKV())
@@ -105,9 +106,8 @@ func (c *etcdClient) seldom(ctx context.Context, n int) (err error) {
 	case 15:
 		_, err = c.http.send(ctx, "GET", "/metrics", "")
 	case 18:
-		if c.lease != 0 {
-			_, err = c.Revoke(ctx, c.lease)
-			c.lease = 0
+		if lease := c.lease.Swap(0); lease != 0 {
+			_, err = c.Revoke(ctx, etcdv3.LeaseID(lease))
 		}
 	case 19:
 		if n%200 == 199 {

@@ -30,11 +30,14 @@ type result struct {
 	WrongSign []int   `json:"wrong_sign_at_minutes,omitempty"`
 	Others    []other `json:"others_raised"`
 
-	Records        int64     `json:"records"`
-	RecordsPerSec  float64   `json:"records_per_second"`
-	PlantedShare   float64   `json:"planted_share_of_records"`
-	ActiveMethods  int       `json:"active_methods"`
-	JudgedMethods  int       `json:"methods_with_an_interval"`
+	Records       int64   `json:"records"`
+	RecordsPerSec float64 `json:"records_per_second"`
+	PlantedShare  float64 `json:"planted_share_of_records"`
+	ActiveMethods int     `json:"active_methods"`
+	// Unchanged counts the methods without additional work that have an interval at the end, Covered those whose
+	// interval holds 0.
+	Unchanged      int       `json:"unchanged_methods_with_an_interval"`
+	Covered        int       `json:"unchanged_methods_whose_interval_holds_0"`
 	CPU            []float64 `json:"cores_per_process"`
 	Rounds         []int64   `json:"rounds"`
 	Failed         []int64   `json:"failed_rounds"`
@@ -121,8 +124,11 @@ func (r *rollout) judge(ctx context.Context, all []*process, minutes []harness.F
 	out.RecordsPerSec = float64(out.Records) / (time.Duration(len(minutes)) * time.Minute).Seconds()
 	for _, l := range lines {
 		out.Methods = append(out.Methods, *l)
-		if l.Verdict != nil && l.Interval != nil {
-			out.JudgedMethods++
+		if l.Verdict != nil && l.Interval != nil && (l.Name != planted || r.change == 0) {
+			out.Unchanged++
+			if l.Interval[0] <= 0 && l.Interval[1] >= 0 {
+				out.Covered++
+			}
 		}
 	}
 	slices.SortFunc(out.Methods, func(a, b line) int {
@@ -221,7 +227,7 @@ func (o *result) goal() *float64 {
 // print writes a table for people.
 func (o *result) print(to io.Writer) {
 	fmt.Fprintf(to, "\n%s, %d minutes: %s\n", o.title(), o.Minutes, o.Dir)
-	fmt.Fprintf(to, "cores per process %.2f; rounds %d, failed %d, late %d; %d active methods, %d with an interval\n", o.CPU, o.Rounds, o.Failed, o.Late, o.ActiveMethods, o.JudgedMethods)
+	fmt.Fprintf(to, "cores per process %.2f; rounds %d, failed %d, late %d; %d active methods; %d of %d unchanged ones hold 0\n", o.CPU, o.Rounds, o.Failed, o.Late, o.ActiveMethods, o.Covered, o.Unchanged)
 	fmt.Fprintf(to, "%d records, %.0f a second, of the planted function %d (%.2f%%)\n", o.Records, o.RecordsPerSec, o.Planted.StoredRecords, 100*o.PlantedShare)
 	if o.Change > 0 {
 		found := "not found"

@@ -20,7 +20,7 @@ var nats = server{
 	module: "github.com/nats-io/nats-server/v2@v2.15.3", pkg: ".",
 	rate: 80,
 	plant: plant{
-		class: "github.com/nats-io/nats-server/v2/server.client", method: "deliverMsg", file: "server/client.go", ns: 500,
+		class: "github.com/nats-io/nats-server/v2/server.client", method: "deliverMsg", file: "server/client.go", ns: 770,
 		before: "func (c *client) deliverMsg(prodIsMQTT bool, sub *subscription, acc *Account, subject, reply, mh, msg []byte, gwrply bool) bool {",
 	},
 	args: func(p *process) ([]string, error) {
@@ -154,7 +154,7 @@ func (c *natsClient) round(ctx context.Context, n int) error {
 	return c.persist(ctx, n)
 }
 
-// persist uses streams, buckets and objects, and sometimes what few clients do.
+// persist uses streams, buckets and objects, and now and then sends a rarer request.
 func (c *natsClient) persist(ctx context.Context, n int) error {
 	for i := range 6 {
 		subject := fmt.Sprintf("events.%c.%d", 'a'+i%3, n%50)
@@ -186,13 +186,21 @@ func (c *natsClient) persist(ctx context.Context, n int) error {
 	case 9:
 		err = c.connectShortly()
 	case 11:
-		_, err = c.stream.OrderedConsumer(ctx, "EVENTS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"events.c.7"}})
+		err = c.readOnce(ctx)
 	case 13:
 		_, err = c.http.send(ctx, "GET", []string{"/varz", "/connz?subs=1", "/jsz?streams=1", "/subsz"}[n/20%4], "")
 	case 17:
 		err = c.bucket.Delete(ctx, key)
 	}
 	return err
+}
+
+func (c *natsClient) readOnce(ctx context.Context) error {
+	consumer, err := c.stream.CreateConsumer(ctx, "EVENTS", jetstream.ConsumerConfig{FilterSubject: "events.c.7", AckPolicy: jetstream.AckNonePolicy})
+	if err != nil {
+		return err
+	}
+	return c.stream.DeleteConsumer(ctx, "EVENTS", consumer.CachedInfo().Name)
 }
 
 func (c *natsClient) connectShortly() error {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ const (
 	stopPatience  = 30 * time.Second
 	// profileLength is the length of one profile. There is one after the other.
 	profileLength = time.Minute
+	// workers is the number of rounds of one process that can be under way.
+	workers = 4
 )
 
 // process is one process of the server, with its client.
@@ -87,27 +90,34 @@ func (r *rollout) start(ctx context.Context, binary, version string, n int) (p *
 	return p, err
 }
 
-// load sends rounds at a fixed rate until the context ends. A round that is late is not made up for.
+// load sends rounds at a fixed rate until the context ends. A round for which no worker is free is not made up for.
 func (p *process) load(ctx context.Context, rate float64) {
+	due := make(chan int)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for n := range due {
+				if err := p.client.round(ctx, n); err != nil && ctx.Err() == nil {
+					p.failed.Add(1)
+					p.lastError.Store(err.Error())
+				}
+				p.rounds.Add(1)
+			}
+		})
+	}
 	ticker := time.NewTicker(time.Duration(float64(time.Second) / rate))
 	defer ticker.Stop()
 	begin := time.Now()
-	for n := 0; ; n++ {
+	for n := 0; ctx.Err() == nil; n++ {
 		select {
 		case <-ctx.Done():
-			p.late.Store(int64(time.Since(begin).Seconds()*rate) - p.rounds.Load())
-			return
 		case <-ticker.C:
+			due <- n
 		}
-		if err := p.client.round(ctx, n); err != nil {
-			if ctx.Err() != nil {
-				continue
-			}
-			p.failed.Add(1)
-			p.lastError.Store(err.Error())
-		}
-		p.rounds.Add(1)
 	}
+	close(due)
+	running.Wait()
+	p.late.Store(int64(time.Since(begin).Seconds()*rate) - p.rounds.Load())
 }
 
 // takeProfiles takes CPU profiles until the context ends, the last of them before the end.

@@ -32,7 +32,7 @@ type plant struct {
 	ns            float64 // own CPU time of a call
 }
 
-// A client sends rounds of requests. The n-th round is the same for each client.
+// A client sends rounds of requests, several at the same time. The n-th round is the same for each client.
 type client interface {
 	round(ctx context.Context, n int) error
 	close()
