@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// TestRollout_OnlyPlantedFunctionIsRaised runs the shortest form: a broker for six minutes as it is, and with a function
+// TestRollout_OnlyPlantedFunctionIsRaised runs the shortest form: a broker for four minutes as it is, and with a function
 // that takes twice its time.
 func TestRollout_OnlyPlantedFunctionIsRaised(t *testing.T) {
 	if testing.Short() {
@@ -23,7 +23,7 @@ func TestRollout_OnlyPlantedFunctionIsRaised(t *testing.T) {
 	}
 	o := options{
 		bin: bin, out: t.TempDir(), config: "../config/collector.yaml", keep: t.TempDir(),
-		duration: 6 * time.Minute, strict: true, servers: []string{"nats"}, processes: []int{1}, changes: []int{0, 100},
+		duration: 4 * time.Minute, strict: true, servers: []string{"nats"}, processes: []int{1}, changes: []int{0, 100},
 	}
 	if err := o.run(t.Context()); err != nil {
 		t.Error(err)
