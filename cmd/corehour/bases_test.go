@@ -50,7 +50,7 @@ func TestCost_MarksAssumedCalls(t *testing.T) {
 	unracedWhenShort(t)
 	clock(t, evening)
 	root := foreignCalls(t, methodspan.BasisAssumed, methodspan.BasisAssumed, time.Millisecond)
-	const note = "assumed: store/shop (production): 400 calls are at least that many, as nothing says how their spans were sampled: use a consistent sampler"
+	const note = "assumed: store/shop (production): 400 calls are a lower bound, because their sampling probability is unknown: use a consistent sampler"
 	window := []string{"--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11"}
 	for _, command := range [][]string{{"cost"}, {"check"}, {"report", "--format", "text"}} {
 		if r := corehour(append(command, window...)...); !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), note) {
@@ -239,7 +239,7 @@ func TestExplain_MarksAssumed(t *testing.T) {
 	clock(t, evening)
 	for basis, assumed := range map[string]bool{methodspan.BasisAssumed: true, methodspan.BasisThreshold: false} {
 		r := corehour("explain", "--wide", "--warehouse", foreignCalls(t, basis, basis, time.Millisecond), "web.Serve")
-		for _, want := range []string{"400 calls are at least that many", ">= 200", "corehour cost --include-assumed"} {
+		for _, want := range []string{"400 calls are a lower bound", ">= 200", "corehour cost --include-assumed"} {
 			if r.code != exitNothing || strings.Contains(r.stdout, want) != assumed {
 				t.Errorf("%s: %q: %+v", basis, want, r)
 			}
@@ -342,7 +342,7 @@ func TestBudgets_MarkAssumed(t *testing.T) {
 			t.Fatalf("%s: %v: %+v", basis, err, r)
 		}
 		for _, s := range found.Budgets.Spendings {
-			if (s.AssumedCalls == 400) != assumed || strings.Contains(s.AtLeast, "400 calls are at least that many") != assumed || s.SpentUSD == nil || (s.Interval == nil) != assumed {
+			if (s.AssumedCalls == 400) != assumed || strings.Contains(s.AtLeast, "400 calls are a lower bound") != assumed || s.SpentUSD == nil || (s.Interval == nil) != assumed {
 				t.Errorf("%s: %+v", basis, s)
 			}
 		}

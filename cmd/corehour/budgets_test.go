@@ -98,7 +98,7 @@ func TestBudgets_UnknownCores(t *testing.T) {
 	if got := chat.take(); r.code != exitCannotTell || len(got) != 0 {
 		t.Errorf("told %q: %+v", got, r)
 	}
-	for _, want := range []string{"unknown  process CPU", ">= budget shop: 48 of 48 rows of processes do not say how many cores there were"} {
+	for _, want := range []string{"unknown  process CPU", ">= budget shop: 48 of 48 process rows lack the number of cores"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is missing: %s", want, r.stdout)
 		}

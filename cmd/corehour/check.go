@@ -61,7 +61,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 	if c.deep {
 		c.verified = parquet.NewVerifiedFiles("")
 	}
-	w, err := c.open(ctx, c.window, query.WithSums())
+	w, err := c.open(ctx, c.window, query.VerifyRollups())
 	if err != nil {
 		return exitFailed, err
 	}

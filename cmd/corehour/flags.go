@@ -226,12 +226,12 @@ func parseSpan(name, s string) (time.Duration, error) {
 
 // open opens the warehouse. All warehouses of a command share one bound.
 func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
-	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent), query.Remembering(c.verified), query.LeaveOutFrameworks(c.noFrameworks))...)
+	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.WithNotices(c.notices), query.CountBytes(c.spent), query.WithVerifiedFiles(c.verified), query.WithoutFrameworks(c.noFrameworks))...)
 }
 
 // nothing returns the error for filters that no row passes.
 func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
-	return w.Nothing(ctx, c.filter, c.window, c.zone)
+	return w.NoRowsError(ctx, c.filter, c.window, c.zone)
 }
 
 func (c *common) noArguments() error {

@@ -65,7 +65,7 @@ func exportTo(ctx context.Context, c *common, text, path string, stderr io.Write
 
 // export lets the engine write rows of files, and writes rows of BigQuery itself.
 func export(ctx context.Context, c *common, text string, tmp *os.File, stderr io.Writer) (rows int64, err error) {
-	w, err := c.open(ctx, c.window, query.Into(tmp.Name()))
+	w, err := c.open(ctx, c.window, query.ExportTo(tmp.Name()))
 	if err != nil {
 		return 0, err
 	}

@@ -63,17 +63,17 @@ measured AS {{.Inline}} (
 ),
 tallies AS {{.Stored}} (
   SELECT
-    {{.Key ""}}, {{range .Tallied}}{{.}}, {{end}}start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
+    {{.Key ""}}, {{range .CountColumns}}{{.}}, {{end}}start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
     BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS {{.Long}}) << {{.Minute "start_ns"}} END) AS minutes_with_calls,
     SUM(calls) AS calls
   FROM {{.Source}}
   WHERE {{.Kind "" "counts"}} AND {{.Raw ""}}
-  GROUP BY {{.Key ""}}, {{range .Tallied}}{{.}}, {{end}}start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}}
+  GROUP BY {{.Key ""}}, {{range .CountColumns}}{{.}}, {{end}}start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}}
 ),
 rolled AS {{.Stored}} (
   SELECT
     {{.Key ""}}, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    {{- if .Tells "caller"}}
+    {{- if .GroupsBy "caller"}}
     MAX(hole) AS holes,
     {{- end}}
     SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_n, 0) ELSE 0 END END) AS cpu_left,
@@ -89,9 +89,9 @@ rolled AS {{.Stored}} (
 ),
 by_hour AS {{.Stored}} (
   SELECT
-    {{.Key ""}}, {{.Apart}},
+    {{.Key ""}}, {{.SumColumns}},
     start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
-    {{- if .Tells "caller"}}
+    {{- if .GroupsBy "caller"}}
     MAX(hole) AS holes,
     {{- end}}
     BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS {{.Long}}) << {{.Minute "start_ns"}} END) AS minutes_with_calls,
@@ -100,19 +100,19 @@ by_hour AS {{.Stored}} (
     FROM measured AS c
     WHERE {{.Raw "c."}}
   )
-  GROUP BY {{.Key ""}}, {{.Apart}}, hour_ns
+  GROUP BY {{.Key ""}}, {{.SumColumns}}, hour_ns
   UNION ALL
   SELECT
-    {{.Key ""}}, {{.AsPieces}}, hour_ns,
-    {{- if .Tells "caller"}}
+    {{.Key ""}}, {{.CountsAsPieces}}, hour_ns,
+    {{- if .GroupsBy "caller"}}
     0 AS holes,
     {{- end}}
     minutes_with_calls,
     {{- template "tallied_sums" .}}
   FROM (
-    SELECT {{.Key ""}}, {{range .TalliedPieces}}{{.}}, {{end}}hour_ns, BIT_OR(minutes_with_calls) AS minutes_with_calls, SUM(calls) AS calls
+    SELECT {{.Key ""}}, {{range .CountPieceColumns}}{{.}}, {{end}}hour_ns, BIT_OR(minutes_with_calls) AS minutes_with_calls, SUM(calls) AS calls
     FROM tallies
-    GROUP BY {{.Key ""}}, {{range .TalliedPieces}}{{.}}, {{end}}hour_ns
+    GROUP BY {{.Key ""}}, {{range .CountPieceColumns}}{{.}}, {{end}}hour_ns
   )
 ),
 keys AS {{.Stored}} (
@@ -123,11 +123,11 @@ keys AS {{.Stored}} (
       CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
       ROW_NUMBER() OVER (ORDER BY {{.Key ""}}) AS key_id
     FROM (
-      SELECT {{.Key ""}}{{if .Tells "caller"}}, MAX(holes) AS holes{{end}}
+      SELECT {{.Key ""}}{{if .GroupsBy "caller"}}, MAX(holes) AS holes{{end}}
       FROM (
-        SELECT {{.Key ""}}{{if .Tells "caller"}}, holes{{end}} FROM rolled
+        SELECT {{.Key ""}}{{if .GroupsBy "caller"}}, holes{{end}} FROM rolled
         UNION ALL
-        SELECT {{.Key ""}}{{if .Tells "caller"}}, holes{{end}} FROM by_hour
+        SELECT {{.Key ""}}{{if .GroupsBy "caller"}}, holes{{end}} FROM by_hour
       )
       GROUP BY {{.Key ""}}
     )
@@ -143,7 +143,7 @@ enough AS {{.Stored}} (
 ),
 by_minute AS (
   SELECT
-    {{.Key ""}}, {{.Apart}},
+    {{.Key ""}}, {{.SumColumns}},
     start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
     start_ns - MOD(start_ns, 60000000000) + {{.Part ""}} AS minute_ns,
     {{- template "sums" .}}
@@ -154,14 +154,14 @@ by_minute AS (
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}}
     WHERE {{.Raw "c."}}
   )
-  GROUP BY {{.Key ""}}, {{.Apart}}, hour_ns, minute_ns
+  GROUP BY {{.Key ""}}, {{.SumColumns}}, hour_ns, minute_ns
   UNION ALL
   SELECT
-    {{.Key ""}}, {{.AsPieces}}, hour_ns, minute_ns,
+    {{.Key ""}}, {{.CountsAsPieces}}, hour_ns, minute_ns,
     {{- template "tallied_sums" .}}
   FROM (
     SELECT
-      {{.Key "c."}}, {{range .TalliedPieces}}c.{{.}}, {{end}}e.hour_ns,
+      {{.Key "c."}}, {{range .CountPieceColumns}}c.{{.}}, {{end}}e.hour_ns,
       c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}} AS minute_ns,
       SUM(c.calls) AS calls
     FROM {{.Source}} AS c
@@ -169,13 +169,13 @@ by_minute AS (
       ON {{.SameKey "c" "e"}}
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}}
     WHERE {{.Kind "c." "counts"}} AND {{.Raw "c."}}
-    GROUP BY {{.Key "c."}}, {{range .TalliedPieces}}c.{{.}}, {{end}}e.hour_ns, c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}}
+    GROUP BY {{.Key "c."}}, {{range .CountPieceColumns}}c.{{.}}, {{end}}e.hour_ns, c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}}
   )
 ),
 pieces AS {{.Stored}} (
-  SELECT k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} h.* {{.Except}} ({{.Key ""}})
+  SELECT k.key_id, k.name_id,{{if .GroupsBy "caller"}} k.holes,{{end}} h.* {{.Except}} ({{.Key ""}})
   FROM (
-    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* {{.Except}} (minutes_with_calls{{if .Tells "caller"}}, holes{{end}})
+    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* {{.Except}} (minutes_with_calls{{if .GroupsBy "caller"}}, holes{{end}})
     FROM by_hour AS h
     LEFT JOIN enough AS e
       ON e.hour_ns = h.hour_ns AND {{.SameKey "h" "e"}}
@@ -308,14 +308,14 @@ tight AS (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
       {{.Key "c."}}, c.level, c.reason,
-      {{range .Told}}c.{{.}}, {{end}}{{if .Parted}}c.part, {{end}}c.start_ns, c.stratum, c.calls, CAST(c.measured AS {{.Double}}) AS measured,
-      {{- if .Tells "caller"}}
+      {{range .GroupedBy}}c.{{.}}, {{end}}{{if .Parted}}c.part, {{end}}c.start_ns, c.stratum, c.calls, CAST(c.measured AS {{.Double}}) AS measured,
+      {{- if .GroupsBy "caller"}}
       CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
       {{- end}}
       CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-      {{- if .Told}},
+      {{- if .GroupedBy}},
       CAST(c.cpu_measured AS {{.Double}}) AS cpu_measured, CASE WHEN c.{{.Measured}} > 0 THEN c.{{.Value}} END / NULLIF({{.Probability}}, 0) AS x
       {{- end}}
       {{- if .Errors}},
@@ -350,7 +350,7 @@ tight AS (
 {{define "tallied_sums"}}
     calls, CAST(0 AS {{.Double}}) AS measured,
     CAST(NULL AS {{.Double}}) AS cpu_n, CAST(NULL AS {{.Double}}) AS cpu_nn, CAST(NULL AS {{.Double}}) AS wall_n, CAST(NULL AS {{.Double}}) AS wall_nn
-    {{- if and .Summed .Told}},
+    {{- if and .Summed .GroupedBy}},
     CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS x{{if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors, CAST(NULL AS {{.Double}}) AS waits{{end}}
     {{- end}}
 {{- end}}
@@ -358,7 +358,7 @@ tight AS (
 {{define "sums"}}
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
-    {{- if and .Summed .Told}},
+    {{- if and .Summed .GroupedBy}},
     SUM(cpu_measured) AS cpu_measured, SUM(x) AS x{{if .Errors}}, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(waits) AS waits{{end}}
     {{- end}}
 {{- end}}

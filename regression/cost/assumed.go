@@ -9,17 +9,17 @@ import (
 
 // AssumedNote returns the note for a service that has calls with a lower bound only.
 func AssumedNote(s query.Service, calls float64) string {
-	return fmt.Sprintf("assumed: %s: %s", s, AssumedCallsNote(calls))
+	return fmt.Sprintf("assumed: %s: %s", s, assumedCallsNote(calls))
 }
 
-// AssumedCallsNote returns the note without the name of the service.
-func AssumedCallsNote(calls float64) string {
-	return fmt.Sprintf("%.0f calls are at least that many, as nothing says how their spans were sampled: %s", calls, methodspan.AssumedRemedy)
+// assumedCallsNote returns the note without the name of the service.
+func assumedCallsNote(calls float64) string {
+	return fmt.Sprintf("%.0f calls are a lower bound, because their sampling probability is unknown: %s", calls, methodspan.AssumedRemedy)
 }
 
 // MergedNote returns the note for a service whose spans do not all identify the process that sent them.
 func MergedNote(s query.Service) string {
-	return fmt.Sprintf("processes may be merged: %s: some spans do not say which process sent them, so several may be taken for one: set the resource attribute service.instance.id", s)
+	return fmt.Sprintf("processes may be merged: %s: some spans do not name their process, so several processes may count as one: set the resource attribute service.instance.id", s)
 }
 
 // mostNotes is the maximum number of services that one kind of note names.
@@ -33,8 +33,8 @@ func Few(notes []string) []string {
 	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: corehour cost --json has them by service", len(notes)-mostNotes))
 }
 
-// assume records the calls whose number is a lower bound. They get no dollars unless IncludeAssumed is set.
-func (b *builder) assume(all []query.AssumedCalls) {
+// setAssumedCalls records the calls whose number is a lower bound. They get no dollars unless IncludeAssumed is set.
+func (b *builder) setAssumedCalls(all []query.AssumedCalls) {
 	calls := map[versionOf]float64{}
 	for _, a := range all {
 		calls[versionOf{a.MethodName, a.Version}] = a.Calls
@@ -51,7 +51,7 @@ func (b *builder) assume(all []query.AssumedCalls) {
 		b.service[m.Service].AssumedCalls += n
 		if !b.options.IncludeAssumed {
 			m.SelfUSD, m.SelfUnpricedX = 0, m.SelfX
-			unpriced[keyOf(m)] = true
+			unpriced[methodKeyOf(m)] = true
 		}
 	}
 	for i := range b.costs.Edges {

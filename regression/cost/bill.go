@@ -16,8 +16,8 @@ type BillLine struct {
 	Calls          *float64 // of calls that were not measured
 }
 
-// Bill returns the lines of the service, or nil if no cost of it is known.
-func (s *Service) Bill() (lines []BillLine) {
+// billLines returns the lines of the service, or nil if no cost of it is known.
+func (s *Service) billLines() (lines []BillLine) {
 	line := func(what string, hours, usd *float64) {
 		lines = append(lines, BillLine{What: what, CoreHours: hours, USD: usd, Share: s.shareOfBill(hours, usd)})
 	}
@@ -78,10 +78,10 @@ func (s *Service) shareOfBill(hours, usd *float64) *float64 {
 	return new(*part / *whole)
 }
 
-// MostPaid returns the top services (0 = all) with the highest bills, in the order of r.Services, the number
+// mostPaid returns the top services (0 = all) with the highest bills, in the order of r.Services, the number
 // of the other services, and the sums of the known bills of these, or nil if none is known. Services without
 // prices rank by core hours.
-func (r *Table) MostPaid(top int) (most []*Service, others int, hours, usd *float64) {
+func (r *Table) mostPaid(top int) (most []*Service, others int, hours, usd *float64) {
 	for i := range r.Services {
 		most = append(most, &r.Services[i])
 	}

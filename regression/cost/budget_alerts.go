@@ -9,10 +9,10 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// State returns the state of the budget as a table prints it.
-func (s *Spending) State() string {
+// state returns the state of the budget as a table prints it.
+func (s *Spending) state() string {
 	switch {
-	case s.Unknown():
+	case s.unknown():
 		return "unknown"
 	case s.Broken:
 		return "BROKEN"
@@ -43,7 +43,7 @@ func (s *Spending) Alert(now time.Time) alert.Alert {
 	if s.AtLeast != "" {
 		spent = fmt.Sprintf("at least $%s a day, planned are $%s a day; %s", output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD), s.AtLeast)
 	}
-	a.Reason = fmt.Sprintf("budget %s (%s): %s of %s", b.Name, b.Subject(), s.What, spent)
+	a.Reason = fmt.Sprintf("budget %s (%s): %s of %s", b.Name, b.subject(), s.What, spent)
 	a.ID = alert.ID(&a)
 	return a
 }
@@ -58,7 +58,7 @@ func Kept(spendings []Spending) func(*alert.Alert) (why string, kept bool) {
 		if i < 0 {
 			return "the budget was removed", true
 		}
-		if s := &spendings[i]; !s.Unknown() && !s.Broken {
+		if s := &spendings[i]; !s.unknown() && !s.Broken {
 			return fmt.Sprintf("$%s a day, planned are $%s a day", output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD)), true
 		}
 		return "", false

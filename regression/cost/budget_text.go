@@ -11,8 +11,8 @@ import (
 func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 	var c output.Columns[Spending]
 	c.Plain("budget=name")
-	c.Name("about", func(s *Spending) string { return s.Budget.Subject() })
-	c.Name("state", (*Spending).State)
+	c.Name("about", func(s *Spending) string { return s.Budget.subject() })
+	c.Name("state", (*Spending).state)
 	c.Name("of", func(s *Spending) string { return cmp.Or(s.What, output.Unknown) })
 	c.Figure("planned $/day", func(s *Spending) string { return output.Amount(s.PlannedUSD) })
 	c.Figure("spent $/day", func(s *Spending) string {
@@ -34,7 +34,7 @@ func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 		case s.AtLeast != "":
 			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))
 		case s.SpentUSD == nil:
-			notes = append(notes, fmt.Sprintf("budget %s: no cost of %s is stored in this window: check its names, and that there are prices", s.Name, s.Budget.Subject()))
+			notes = append(notes, fmt.Sprintf("budget %s: no cost of %s is stored in this window: check its names, and that there are prices", s.Name, s.Budget.subject()))
 		}
 	}
 	t = c.Table(spendings)

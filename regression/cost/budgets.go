@@ -78,8 +78,8 @@ type Spending struct {
 	Broken bool `json:"broken"`
 }
 
-// Unknown reports whether the budget can be called neither kept nor broken.
-func (s *Spending) Unknown() bool { return s.SpentUSD == nil || s.AtLeast != "" && !s.Broken }
+// unknown reports whether the budget can be called neither kept nor broken.
+func (s *Spending) unknown() bool { return s.SpentUSD == nil || s.AtLeast != "" && !s.Broken }
 
 // Spend compares a budget with a table by method. A budget with a class or an owner adds up self costs; its
 // interval assumes that the errors of all methods have the same sign, so it is too wide rather than too
@@ -99,13 +99,13 @@ func (r *Table) Spend(b Budget) Spending {
 	}
 	s.Broken = s.Interval != nil && s.Interval[0] > s.PlannedUSD
 	if selfCosts {
-		r.assumedIn(&s)
+		r.addAssumedCalls(&s)
 	}
 	return s
 }
 
-// assumedIn counts the calls whose number is a lower bound. The true spending is higher by their cost.
-func (r *Table) assumedIn(s *Spending) {
+// addAssumedCalls counts the calls whose number is a lower bound. The true spending is higher by their cost.
+func (r *Table) addAssumedCalls(s *Spending) {
 	calls, assumed := 0.0, 0.0
 	for i := range r.Methods {
 		if l := &r.Methods[i]; l.SelfCoreHours != nil && s.covers(l) {
@@ -119,7 +119,7 @@ func (r *Table) assumedIn(s *Spending) {
 	if s.AtLeast != "" {
 		s.AtLeast += "; "
 	}
-	if s.AtLeast += AssumedCallsNote(assumed); !s.Broken {
+	if s.AtLeast += assumedCallsNote(assumed); !s.Broken {
 		s.Interval = nil
 	}
 }
@@ -137,7 +137,7 @@ func (r *Table) spendOnMethods(s *Spending) {
 		l := &r.Methods[i]
 		usd := l.SelfUSDPerDay
 		if l.BelowResolution { // part of the sum, within its error
-			usd = r.For(PerDay, l, l.hiddenUSD)
+			usd = r.dollarsPer(PerDay, l, l.hiddenUSD)
 		}
 		if !s.covers(l) || usd == nil {
 			continue
@@ -184,7 +184,7 @@ func (r *Table) spendOnServices(s *Spending) {
 		default:
 			continue
 		}
-		perDay, ok := service.basis.Of(usd)
+		perDay, ok := service.basis.PerDay(usd)
 		if !ok {
 			continue
 		}
@@ -196,7 +196,7 @@ func (r *Table) spendOnServices(s *Spending) {
 		slices.Sort(what)
 		s.What = strings.Join(slices.Compact(what), " and ")
 		if coreless > 0 {
-			s.AtLeast = fmt.Sprintf("%d of %d rows of processes do not say how many cores there were, so idle ones are not known", coreless, intervals)
+			s.AtLeast = fmt.Sprintf("%d of %d process rows lack the number of cores, so idle cores are unknown", coreless, intervals)
 		}
 		if coreless == 0 || *s.SpentUSD > s.PlannedUSD {
 			s.Interval = &[2]float64{*s.SpentUSD, *s.SpentUSD} // measured, not estimated
@@ -204,8 +204,8 @@ func (r *Table) spendOnServices(s *Spending) {
 	}
 }
 
-// Subject describes the scope and owner of the budget.
-func (b *Budget) Subject() string {
+// subject describes the scope and owner of the budget.
+func (b *Budget) subject() string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{
 		{"owner", b.Owner}, {"class", b.Class}, {"service", b.Service}, {"namespace", b.Namespace}, {"environment", b.Environment},

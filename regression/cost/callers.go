@@ -4,9 +4,9 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// unknown holds the time of calls whose caller is unknown and cannot be inferred. That time is subtracted
+// unknownTime holds the time of calls whose caller is unknown and cannot be inferred. That time is subtracted
 // from no self cost, so the self costs of the actual callers are too high by it.
-type unknown struct {
+type unknownTime struct {
 	total map[query.Service]float64
 	// byCaller is the time that may belong to a caller: that of the methods it is known to have called at
 	// other times.
@@ -22,8 +22,8 @@ type function struct {
 	name string
 }
 
-func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknown {
-	u := &unknown{
+func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknownTime {
+	u := &unknownTime{
 		total: map[query.Service]float64{}, byCaller: map[function]float64{},
 		anybody: map[query.Service]float64{}, own: map[function]float64{},
 	}
@@ -59,6 +59,6 @@ func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknown
 
 // maxExcess returns an upper bound on the excess of the self time of f. x is the whole time of f, which the time of
 // its calls cannot exceed.
-func (u *unknown) maxExcess(f function, x float64) float64 {
+func (u *unknownTime) maxExcess(f function, x float64) float64 {
 	return min(u.byCaller[f]+u.anybody[f.Service]-u.own[f], x)
 }

@@ -67,11 +67,11 @@ func (d *Day) OfChange(class, method string, inclusive bool, before, after float
 	case l == nil:
 		return nil
 	case !inclusive:
-		return times(l.SelfUSDPerDay, 1-before/after)
+		return scaled(l.SelfUSDPerDay, 1-before/after)
 	case l.InclusiveUSD == nil || !(d.days > 0):
 		return nil
 	}
-	return times(l.InclusiveUSD, (1-before/after)/d.days)
+	return scaled(l.InclusiveUSD, (1-before/after)/d.days)
 }
 
 // OfShare returns a share of the service's self costs in dollars per day, or nil without a price.
@@ -79,10 +79,10 @@ func (d *Day) OfShare(share float64) *float64 {
 	if d == nil {
 		return nil
 	}
-	return times(d.whole, share)
+	return scaled(d.whole, share)
 }
 
-func times(usd *float64, factor float64) *float64 {
+func scaled(usd *float64, factor float64) *float64 {
 	if usd == nil || math.IsNaN(factor) || math.IsInf(factor, 0) {
 		return nil
 	}

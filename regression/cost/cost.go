@@ -58,7 +58,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	}
 	window, level := w.Whole(asked)
 	r := &Table{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
-	ask := query.CostAsk{Window: window, Filter: o.Filter, Of: o.of, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
+	ask := query.CostQuery{Window: window, Filter: o.Filter, Of: o.of, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
 	if o.Owners != nil {
 		ask.Owners = func(c query.Class) string { return o.Owners.Of(c.Namespace, c.Name, c.Environment, c.Class) }
 	}
@@ -69,7 +69,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	if len(bills) == 0 {
 		return r, nil
 	}
-	first, last := r.spanOf(bills)
+	first, last := r.setSpan(bills)
 	pending, err := w.Pending(ctx, window, o.Filter)
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 		return nil, err
 	}
 	b := newBuilder(r, o, costs, bills)
-	b.observe(bills)
-	b.await(pending)
+	b.setObservedDays(bills)
+	b.setPendingRecords(pending)
 	if err := b.readOthers(ctx, w, window, bills); err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 	b.dropUntimedSelf()
 	b.reconcile()
 	b.splitByGroup()
-	b.services()
-	b.lines()
+	b.addServices()
+	b.addLines()
 	if o.Percentiles {
 		spreads, err := w.Spreads(ctx, window, o.Filter)
 		if err != nil {
@@ -120,7 +120,7 @@ func (b *builder) readOthers(ctx context.Context, w *query.Warehouse, window que
 		if err != nil {
 			return err
 		}
-		b.assume(assumed)
+		b.setAssumedCalls(assumed)
 	}
 	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Others }) {
 		merged, err := w.Merged(ctx, window, b.options.Filter)
@@ -128,7 +128,7 @@ func (b *builder) readOthers(ctx context.Context, w *query.Warehouse, window que
 			return err
 		}
 		for _, s := range merged {
-			b.know(s)
+			b.ensureService(s)
 			b.service[s].MayBeMerged = true
 		}
 	}
@@ -146,8 +146,8 @@ func bucketFor(span time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// spanOf returns the start of the first row and the end of the last one, within the window.
-func (r *Table) spanOf(bills []query.Bill) (first, last time.Time) {
+// setSpan sets the sample size and returns the start of the first row and the end of the last one, within the window.
+func (r *Table) setSpan(bills []query.Bill) (first, last time.Time) {
 	for _, b := range bills {
 		if first.IsZero() || b.First.Before(first) {
 			first = b.First
@@ -174,8 +174,8 @@ func wholeMinutes(w query.Window) query.Window {
 	return w
 }
 
-// observe computes, from each service's own rows, the part of the window in which its costs are known.
-func (b *builder) observe(bills []query.Bill) {
+// setObservedDays computes, from each service's own rows, the part of the window in which its costs are known.
+func (b *builder) setObservedDays(bills []query.Bill) {
 	for i := range bills {
 		bill := &bills[i]
 		s := b.service[bill.Service]
@@ -187,9 +187,9 @@ func (b *builder) observe(bills []query.Bill) {
 	}
 }
 
-// await records the measurements that wait for their counts. A method that so far has only such measurements
+// setPendingRecords records the measurements that wait for their counts. A method that so far has only such measurements
 // gets a line too.
-func (b *builder) await(all []query.Pending) {
+func (b *builder) setPendingRecords(all []query.Pending) {
 	known := map[versionOf]*query.MethodCost{}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
@@ -198,7 +198,7 @@ func (b *builder) await(all []query.Pending) {
 	b.pending = map[*query.MethodCost]int64{}
 	var more []query.MethodCost
 	for _, p := range all {
-		b.know(p.Service)
+		b.ensureService(p.Service)
 		s := b.service[p.Service]
 		s.PendingRecords += p.Measured
 		if s.PendingSince == nil || p.First.Before(*s.PendingSince) {

@@ -35,8 +35,8 @@ var columnsOf = map[Dimension][]string{
 	ByCaller:      {"service_namespace", "service", "environment"},
 }
 
-// Dimensions are all dimensions.
-var Dimensions = []Dimension{ByMethod, ByClass, ByService, ByVersion, ByCaller, ByEnvironment, ByOwner, ByGroup}
+// allDimensions are all dimensions.
+var allDimensions = []Dimension{ByMethod, ByClass, ByService, ByVersion, ByCaller, ByEnvironment, ByOwner, ByGroup}
 
 // ParseBy parses a comma-separated list of dimensions, such as `service,version`.
 func ParseBy(s string) ([]Dimension, error) {
@@ -44,8 +44,8 @@ func ParseBy(s string) ([]Dimension, error) {
 	for part := range strings.SplitSeq(s, ",") {
 		d := Dimension(strings.TrimSpace(part))
 		switch {
-		case !slices.Contains(Dimensions, d):
-			known := names(Dimensions)
+		case !slices.Contains(allDimensions, d):
+			known := names(allDimensions)
 			return nil, fmt.Errorf("--by: want some of %s, found %q (%s)", strings.Join(known, ", "), part, configfile.DidYouMean(string(d), known))
 		case slices.Contains(out, d):
 			return nil, fmt.Errorf("--by: want each once, found %q twice", d)

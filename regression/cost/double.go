@@ -32,7 +32,7 @@ func (b *builder) dropUntimedSelf() {
 			if timed[m.Service][f] == nil {
 				timed[m.Service][f] = &timedMethod{}
 			}
-			timed[m.Service][f].add(m)
+			timed[m.Service][f].addMethod(m)
 		}
 	}
 	for i := range b.costs.Methods {
@@ -41,7 +41,7 @@ func (b *builder) dropUntimedSelf() {
 			continue
 		}
 		twice := 0.0
-		below := reached(function{m.Service, m.Full}, calls)
+		below := reachable(function{m.Service, m.Full}, calls)
 		for f, a := range timed[m.Service] {
 			if !below[f] {
 				twice += a.maxContained(m.Calls)
@@ -61,7 +61,7 @@ type timedMethod struct {
 	squares, timeBuckets   float64 // sum of squared residuals over time buckets, and their number
 }
 
-func (a *timedMethod) add(m *query.MethodCost) {
+func (a *timedMethod) addMethod(m *query.MethodCost) {
 	a.selfX += m.SelfX
 	a.calls += m.Calls
 	a.measured += float64(m.CPUMeasured)
@@ -82,8 +82,8 @@ func (a *timedMethod) maxContained(calls float64) float64 {
 	return most
 }
 
-// reached returns a function and all functions that it calls, directly or indirectly.
-func reached(from function, calls map[function][]function) map[function]bool {
+// reachable returns a function and all functions that it calls, directly or indirectly.
+func reachable(from function, calls map[function][]function) map[function]bool {
 	seen := map[function]bool{from: true}
 	for next := []function{from}; len(next) > 0; {
 		f := next[len(next)-1]

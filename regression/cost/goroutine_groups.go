@@ -19,7 +19,7 @@ func (b *builder) splitByGroup() {
 	}
 	byMethod := map[methodOf][]query.MethodCost{}
 	for _, p := range b.costs.Parts {
-		key := keyOf(&p)
+		key := methodKeyOf(&p)
 		key.group = ""
 		byMethod[key] = append(byMethod[key], p)
 	}
@@ -30,7 +30,7 @@ func (b *builder) splitByGroup() {
 	atLeast := map[methodOf]float64{}
 	for i := range whole {
 		m := &whole[i]
-		parts := byMethod[keyOf(m)]
+		parts := byMethod[methodKeyOf(m)]
 		if !slices.ContainsFunc(parts, func(p query.MethodCost) bool { return p.GoroutineGroup == query.UnknownGoroutineGroup }) {
 			p := query.MethodCost{Service: m.Service, Version: m.Version, Class: m.Class, Method: m.Method, Owner: m.Owner, Full: m.Full}
 			p.GoroutineGroup = query.UnknownGoroutineGroup
@@ -51,19 +51,19 @@ func (b *builder) splitByGroup() {
 			p.Calls, p.Signature = p.WallN, m.Signature
 			if p.GoroutineGroup == query.UnknownGoroutineGroup {
 				p.Calls, p.UnmeasuredCalls = p.Calls+max(0, rest.Calls), m.UnmeasuredCalls
-				waiting[keyOf(p)] = pending[m]
+				waiting[methodKeyOf(p)] = pending[m]
 				if p.Measured == 0 && p.Calls < 0.5 && pending[m] == 0 {
 					continue
 				}
 			}
 			if assumed[m] > 0 && m.Calls > 0 {
-				atLeast[keyOf(p)] = assumed[m] * p.Calls / m.Calls
+				atLeast[methodKeyOf(p)] = assumed[m] * p.Calls / m.Calls
 			}
 			if m.N > 0 {
 				share := p.N / m.N
 				p.SelfX, p.SelfUSD, p.SelfUnpricedX = p.SelfX+rest.SelfX*share, p.SelfUSD+rest.SelfUSD*share, p.SelfUnpricedX+rest.SelfUnpricedX*share
 				p.X, p.BothX = max(0, p.X+rest.X*share), max(0, p.BothX+rest.BothX*share)
-				b.probed[keyOf(p)] = b.probed[keyOf(m)].times(share)
+				b.probed[methodKeyOf(p)] = b.probed[methodKeyOf(m)].scaleErrors(share)
 			}
 			if m.WallN > 0 {
 				p.WallX = max(0, p.WallX+rest.WallX*p.WallN/m.WallN)
@@ -73,12 +73,12 @@ func (b *builder) splitByGroup() {
 	}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		b.pending[m], b.assumed[m] = waiting[keyOf(m)], atLeast[keyOf(m)]
+		b.pending[m], b.assumed[m] = waiting[methodKeyOf(m)], atLeast[methodKeyOf(m)]
 	}
 }
 
-// times returns p with its errors scaled to a share of the calls.
-func (p *probed) times(share float64) *probed {
+// scaleErrors returns p with its errors scaled to a share of the calls.
+func (p *probed) scaleErrors(share float64) *probed {
 	if p == nil {
 		return nil
 	}

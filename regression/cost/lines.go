@@ -49,8 +49,8 @@ type lineSums struct {
 // within the line.
 type sampled struct{ calls, records float64 }
 
-// chance reports whether some of the calls were not timed.
-func (s *lineSums) chance() bool {
+// isSampled reports whether some of the calls were not timed.
+func (s *lineSums) isSampled() bool {
 	for _, m := range s.sampled {
 		if m.calls > m.records {
 			return true
@@ -65,8 +65,8 @@ type member struct {
 	line *lineSums
 }
 
-// lines computes the lines for the requested dimensions.
-func (b *builder) lines() {
+// addLines computes the lines for the requested dimensions.
+func (b *builder) addLines() {
 	if slices.Contains(b.By, ByCaller) {
 		b.Groups = b.callerLines()
 		return
@@ -100,15 +100,15 @@ func (b *builder) methodLines() []Line {
 			groups[key] = s
 			order = append(order, key)
 		}
-		members[keyOf(m)] = member{m, s}
+		members[methodKeyOf(m)] = member{m, s}
 		s.addMethod(m)
-		if p := b.probed[keyOf(m)]; p != nil && m.N > 0 {
+		if p := b.probed[methodKeyOf(m)]; p != nil && m.N > 0 {
 			s.probes = s.probes.Add(p.errors)
 			s.reconciled = s.reconciled || p.reconciled
 		}
 		s.line.PendingRecords += b.pending[m]
 		s.line.AssumedCalls += b.assumed[m]
-		if usd, ok := b.service[m.Service].basis.Of(m.SelfUSD); ok {
+		if usd, ok := b.service[m.Service].basis.PerDay(m.SelfUSD); ok {
 			s.perDay += usd
 		}
 	}
@@ -121,7 +121,7 @@ func (b *builder) methodLines() []Line {
 	b.addWall(groups, g)
 	lines := make([]Line, 0, len(order))
 	for _, key := range order {
-		b.finish(groups[key], clusters[key], g)
+		b.computeLine(groups[key], clusters[key], g)
 		lines = append(lines, *groups[key].line)
 	}
 	b.addHidden(members)
@@ -196,10 +196,10 @@ func (s *lineSums) addSampled(m *query.MethodCost, e *query.CostEdge) {
 	s.sampled[name].records += e.TimedCPU
 }
 
-// finish turns sums into a line. The interval comes from e: residuals around the means of methods, added up
+// computeLine turns sums into a line. The interval comes from e: residuals around the means of methods, added up
 // by time bucket, so that methods that vary together are counted together (Cochran, Sampling Techniques, 3rd
 // ed., section 6.3).
-func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
+func (b *builder) computeLine(s *lineSums, e query.GroupCost, g grouper) {
 	l, method := s.line, g["method"]
 	l.Instances = e.Instances
 	for service := range s.services {
@@ -220,7 +220,7 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 			l.Signature = signature
 		}
 	}
-	b.scale(s)
+	b.setDays(s)
 	if !(s.n > 0) {
 		if l.PendingRecords > 0 {
 			l.Why = pendingCounts
@@ -230,13 +230,13 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 	l.Reconciled = s.reconciled
 	total, interval, known := e.Residuals.HallInterval(s.selfX, level)
 	sampling := total.SE
-	if !known && s.chance() {
+	if !known && s.isSampled() {
 		sampling = math.Inf(1)
 	}
-	below := l.resolve(s, sampling)
-	l.inclusive(s, method, b.most(s.services))
+	below := l.setResolution(s, sampling)
+	l.setInclusive(s, method, b.availableCPU(s.services))
 	if below {
-		l.hide(s, sampling)
+		l.setHiddenUSD(s, sampling)
 		return
 	}
 	unseen := 0.0
@@ -248,24 +248,24 @@ func (b *builder) finish(s *lineSums, e query.GroupCost, g grouper) {
 		interval.Low -= unseen * max(0, s.selfX)
 	}
 	l.SelfCoreHours = new(s.selfX / nsPerCoreHour)
-	warning := b.gate(s)
+	warning := b.tailWarning(s)
 	l.LowerBound, l.Warning = warning != "", string(warning)
 	if known {
 		l.SelfCoreHoursSE = new(total.SE / nsPerCoreHour)
-		l.bounds(s, interval, e.Residuals, unseen)
+		l.setInterval(s, interval, e.Residuals, unseen)
 	}
-	b.share(s)
-	b.dollars(s, total, interval, known)
+	b.setShare(s)
+	b.setDollars(s, total, interval, known)
 	orphans := 0.0
 	for f, x := range s.functions {
 		orphans += b.unknown.maxExcess(f, x)
 	}
-	l.doubt(total, min(orphans, s.x), unseen, known || !s.chance())
+	l.markUncertain(total, min(orphans, s.x), unseen, known || !s.isSampled())
 }
 
-// hide keeps the estimated dollars of a line without figures, and their error, for the sums that include the
+// setHiddenUSD keeps the estimated dollars of a line without figures, and their error, for the sums that include the
 // line.
-func (l *Line) hide(s *lineSums, sampling float64) {
+func (l *Line) setHiddenUSD(s *lineSums, sampling float64) {
 	l.hiddenUSD = new(s.selfUSD)
 	price := 0.0
 	switch {
@@ -278,8 +278,8 @@ func (l *Line) hide(s *lineSums, sampling float64) {
 	l.usdError = &[2]float64{-width, width}
 }
 
-// bounds sets the interval of the self cost, or its lower bound where no interval may be printed.
-func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Residuals, unseen float64) {
+// setInterval sets the interval of the self cost, or its lower bound where no interval may be printed.
+func (l *Line) setInterval(s *lineSums, interval stats.Interval, residuals stats.Residuals, unseen float64) {
 	if !l.LowerBound {
 		l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
 	} else if sampled, wide, ok := residuals.HallInterval(s.selfX, boundLevel); ok {
@@ -288,12 +288,12 @@ func (l *Line) bounds(s *lineSums, interval stats.Interval, residuals stats.Resi
 	}
 }
 
-// inclusive sets the cost with callees. For a group it is that of the calls from outside, some of which must
+// setInclusive sets the cost with callees. For a group it is that of the calls from outside, some of which must
 // have been timed. It stays unset in three cases: it would be less than the line's self cost (as for a server
 // whose loop per connection has no finished call), the probes in the callees cost as much as the calls took,
 // or it is within the uncertainty of its own probe. most limits it, because the number of probes below rarely
 // timed calls is uncertain.
-func (l *Line) inclusive(s *lineSums, method bool, most float64) {
+func (l *Line) setInclusive(s *lineSums, method bool, most float64) {
 	if !(s.x > 0) || l.BelowResolution && s.x/s.n <= l.ResolutionNS {
 		return
 	}
@@ -307,11 +307,11 @@ func (l *Line) inclusive(s *lineSums, method bool, most float64) {
 	if s.inclusiveUSD != 0 {
 		l.InclusiveUSD = new(s.inclusiveUSD)
 	}
-	l.limit(most)
+	l.limitInclusive(most)
 }
 
-// limit reduces the inclusive figures to at most most, in ns of CPU time.
-func (l *Line) limit(most float64) {
+// limitInclusive reduces the inclusive figures to at most most, in ns of CPU time.
+func (l *Line) limitInclusive(most float64) {
 	if l.InclusiveCoreHours == nil || *l.InclusiveCoreHours*nsPerCoreHour <= most {
 		return
 	}
@@ -322,8 +322,8 @@ func (l *Line) limit(most float64) {
 	}
 }
 
-// most returns the CPU time in ns available to the methods of the services, or +Inf where it is unknown.
-func (b *builder) most(services map[query.Service]bool) float64 {
+// availableCPU returns the CPU time in ns available to the methods of the services, or +Inf where it is unknown.
+func (b *builder) availableCPU(services map[query.Service]bool) float64 {
 	most := 0.0
 	for name := range services {
 		service := b.service[name]
@@ -338,9 +338,9 @@ func (b *builder) most(services map[query.Service]bool) float64 {
 // pendingCounts is the reason printed for a line whose counts have not arrived.
 const pendingCounts = "counts pending"
 
-// scale sets the number of days that the line's dollars are divided by: that of its service. For several
+// setDays sets the number of days that the line's dollars are divided by: that of its service. For several
 // services it is the number of days that gives the sum of their dollars per day.
-func (b *builder) scale(s *lineSums) {
+func (b *builder) setDays(s *lineSums) {
 	l := s.line
 	for service := range s.services {
 		basis := b.service[service].basis
@@ -354,7 +354,7 @@ func (b *builder) scale(s *lineSums) {
 	}
 }
 
-func (b *builder) share(s *lineSums) {
+func (b *builder) setShare(s *lineSums) {
 	process := 0.0
 	for service := range s.services {
 		hours := b.service[service].ProcessCoreHours
@@ -368,14 +368,14 @@ func (b *builder) share(s *lineSums) {
 	}
 }
 
-func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Interval, known bool) {
+func (b *builder) setDollars(s *lineSums, total stats.Estimate, interval stats.Interval, known bool) {
 	l := s.line
 	if s.inclusiveUSD == 0 && s.selfUSD == 0 {
 		return // nothing has a price
 	}
 	l.SelfUSD = new(s.selfUSD)
-	l.SelfUSDPerDay, l.SelfUSDPerMonth = b.For(PerDay, l, l.SelfUSD), b.For(PerMonth, l, l.SelfUSD)
-	l.SelfUSDPerCall, l.SelfUSDPerRequest = b.For(PerCall, l, l.SelfUSD), b.For(PerRequest, l, l.SelfUSD)
+	l.SelfUSDPerDay, l.SelfUSDPerMonth = b.dollarsPer(PerDay, l, l.SelfUSD), b.dollarsPer(PerMonth, l, l.SelfUSD)
+	l.SelfUSDPerCall, l.SelfUSDPerRequest = b.dollarsPer(PerCall, l, l.SelfUSD), b.dollarsPer(PerRequest, l, l.SelfUSD)
 	if priced := s.selfX - l.UnpricedCoreHours*nsPerCoreHour; known && priced != 0 {
 		// The error of the time, at the average price of its priced part.
 		perNS := math.Abs(s.selfUSD / priced)
@@ -390,9 +390,9 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 	}
 }
 
-// doubt marks figures too uncertain to act on. orphans is the time of calls of unknown caller that may belong
+// markUncertain marks figures too uncertain to act on. orphans is the time of calls of unknown caller that may belong
 // to the line. unseen is the share of its calls that may have made untimed calls.
-func (l *Line) doubt(total stats.Estimate, orphans, unseen float64, known bool) {
+func (l *Line) markUncertain(total stats.Estimate, orphans, unseen float64, known bool) {
 	switch {
 	case !known:
 		l.Why = "measured in one time bucket only"
@@ -416,7 +416,7 @@ func (b *builder) callerLines() []Line {
 	g := newGrouper(b.By)
 	methods := map[methodOf]*query.MethodCost{}
 	for i := range b.costs.Methods {
-		methods[keyOf(&b.costs.Methods[i])] = &b.costs.Methods[i]
+		methods[methodKeyOf(&b.costs.Methods[i])] = &b.costs.Methods[i]
 	}
 	type key struct {
 		query.Group
@@ -453,12 +453,12 @@ func (b *builder) callerLines() []Line {
 		if e.USD != 0 {
 			l.InclusiveUSD = sumKnown(l.InclusiveUSD, new(e.USD))
 		}
-		if x, ok := wall[callBy{keyOf(m), e.Caller}]; ok {
+		if x, ok := wall[callBy{methodKeyOf(m), e.Caller}]; ok {
 			l.InclusiveWallHours = sumKnown(l.InclusiveWallHours, new(x/nsPerHour))
 		}
 	}
 	for i := range out {
-		out[i].limit(b.most(services[i]))
+		out[i].limitInclusive(b.availableCPU(services[i]))
 	}
 	slices.SortStableFunc(out, func(x, y Line) int {
 		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), descending(x.InclusiveWallHours, y.InclusiveWallHours), cmp.Compare(y.Calls, x.Calls))

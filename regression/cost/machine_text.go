@@ -34,7 +34,7 @@ func (a *Machines) Document(top int) *output.Document {
 	c.Plain("hosts")
 	c.Figure("core-h", func(k **Machine) string { return output.Amount((*k).CoreHours) })
 	c.Figure("$/core-h", func(k **Machine) string { return output.AmountOf((*k).USD) })
-	name("price from", (*Machine).From)
+	name("price from", (*Machine).priceSource)
 	d.Add(c.Table(kinds))
 	d.Say(output.More(left, "kinds of machines")...)
 	if hosts, left := output.First(a.UnpricedHosts, top); len(hosts) > 0 {

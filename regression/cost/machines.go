@@ -70,7 +70,7 @@ func MachinesOf(hosts []query.Priced, book *pricebook.Book) *Machines {
 			kind.seen[h.Host] = true
 			kind.Hosts++
 			if kind.USD == nil {
-				answer.UnpricedHosts = append(answer.UnpricedHosts, UnpricedHost{cmp.Or(h.Host, "(not known)"), kind.name(), kind.From()})
+				answer.UnpricedHosts = append(answer.UnpricedHosts, UnpricedHost{cmp.Or(h.Host, "(not known)"), kind.name(), kind.priceSource()})
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func (k *Machine) name() string {
 	return pricebook.Place{CloudProvider: k.CloudProvider, Region: k.Region, HostType: k.HostType, CapacityType: k.CapacityType}.String()
 }
 
-// From returns the source of the price, or the reason why there is none.
-func (k *Machine) From() string {
+// priceSource returns the source of the price, or the reason why there is none.
+func (k *Machine) priceSource() string {
 	if k.Generic {
 		return "generic: " + k.Source
 	}

@@ -84,8 +84,8 @@ func (r *Table) NoCalls() bool {
 		!slices.ContainsFunc(r.Lines(), func(l Line) bool { return l.Calls > 0 || l.Measured > 0 })
 }
 
-// Notes explain why lines have no cost, and what to do.
-func (r *Table) Notes(now time.Time) []string {
+// notes explain why lines have no cost, and what to do.
+func (r *Table) notes(now time.Time) []string {
 	var measured, withCPU, uncounted, untimed int
 	untimedCalls := 0.0
 	for _, l := range r.Lines() {
@@ -123,8 +123,8 @@ func (r *Table) Notes(now time.Time) []string {
 	return notes
 }
 
-// MarkNotes explain the marks of lines whose figures depend on probes or on process CPU.
-func (r *Table) MarkNotes(shown []Line) (notes []string) {
+// markNotes explain the marks of lines whose figures depend on probes or on process CPU.
+func (r *Table) markNotes(shown []Line) (notes []string) {
 	below, clipped, reconciled := 0, 0, false
 	for i := range shown {
 		if shown[i].BelowResolution {
@@ -150,8 +150,8 @@ func (r *Table) MarkNotes(shown []Line) (notes []string) {
 	return append(notes, Few(excesses)...)
 }
 
-// HostNotes returns the assumptions made about hosts and the rule that shares idle cores.
-func (r *Table) HostNotes() (notes []string) {
+// hostNotes returns the assumptions made about hosts and the rule that shares idle cores.
+func (r *Table) hostNotes() (notes []string) {
 	var h Hosts
 	for i := range r.Services {
 		s := &r.Services[i].Hosts

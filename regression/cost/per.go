@@ -30,9 +30,9 @@ func ParsePer(s string) (Per, error) {
 	return Per(s), nil
 }
 
-// For converts a figure of the window to the unit per. It returns nil if usd is nil or the line has none of
+// dollarsPer converts a figure of the window to the unit per. It returns nil if usd is nil or the line has none of
 // the unit.
-func (r *Table) For(per Per, l *Line, usd *float64) *float64 {
+func (r *Table) dollarsPer(per Per, l *Line, usd *float64) *float64 {
 	of := 1.0
 	switch per {
 	case PerDay:

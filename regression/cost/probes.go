@@ -14,7 +14,7 @@ type methodOf struct {
 	version, name, group string
 }
 
-func keyOf(m *query.MethodCost) methodOf {
+func methodKeyOf(m *query.MethodCost) methodOf {
 	return methodOf{m.Service, m.Version, m.Full, m.GoroutineGroup}
 }
 
@@ -50,10 +50,10 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
 		methods[place{m.Service, m.Version}] = append(methods[place{m.Service, m.Version}], m)
-		b.probed[keyOf(m)] = &probed{}
+		b.probed[methodKeyOf(m)] = &probed{}
 	}
 	for at, all := range methods {
-		if costs := table.Of(at.Service, at.version); costs.Known() {
+		if costs := table.CostsOf(at.Service, at.version); costs.Known() {
 			b.takeOff(costs, all, edges[at])
 		}
 	}
@@ -89,19 +89,19 @@ func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges 
 		if m.SelfX != 0 {
 			unpriced = min(1, max(0, m.SelfUnpricedX/m.SelfX))
 		}
-		off := costs.Of(n)
+		off := costs.Total(n)
 		m.SelfX -= off
 		m.SelfUSD -= off * price
 		m.SelfUnpricedX -= off * unpriced
 		inclusive := whole[m.Full]
 		inclusive.Own += m.N
 		inclusive.Waits = m.Waits
-		m.X = max(0, m.X-costs.Of(inclusive))
+		m.X = max(0, m.X-costs.Total(inclusive))
 		withoutWaits := inclusive
 		withoutWaits.Waits = 0
-		m.WallX = max(0, m.WallX-costs.Of(withoutWaits)*m.WallN/m.N)
-		m.BothX = max(0, m.BothX-costs.Of(withoutWaits))
-		b.probed[keyOf(m)].errors = costs.Errors(n)
+		m.WallX = max(0, m.WallX-costs.Total(withoutWaits)*m.WallN/m.N)
+		m.BothX = max(0, m.BothX-costs.Total(withoutWaits))
+		b.probed[methodKeyOf(m)].errors = costs.Errors(n)
 	}
 	for _, e := range edges {
 		n := probecost.Calls{}
@@ -111,7 +111,7 @@ func (b *builder) takeOff(costs probecost.Costs, all []*query.MethodCost, edges 
 		n.Own, n.Waits = n.Own+e.N, e.Waits
 		left := 0.0
 		if e.X > 0 {
-			left = max(0, 1-costs.Of(n)/e.X)
+			left = max(0, 1-costs.Total(n)/e.X)
 		}
 		e.X *= left
 		e.USD *= left
@@ -157,14 +157,14 @@ func (b *builder) reconcile() {
 				m.SelfUnpricedX *= left
 			}
 			m.SelfX = estimates[i].Value
-			b.probed[keyOf(m)].reconciled = true
+			b.probed[methodKeyOf(m)].reconciled = true
 		}
 	}
 }
 
 // estimate returns the self cost of a method with its uncertainty.
 func (b *builder) estimate(m *query.MethodCost) probecost.Estimate {
-	e := probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
+	e := probecost.Estimate{Value: m.SelfX, Errors: b.probed[methodKeyOf(m)].errors}
 	if n := float64(m.Residuals.Count); n >= 2 {
 		e.Variance = n / (n - 1) * m.Residuals.Squares
 	} else if m.N > float64(m.CPUMeasured) { // the error of a single sampled cluster is about as large as the value
@@ -208,9 +208,9 @@ func (s *Service) reconcile(estimates []probecost.Estimate) {
 // normal95 is the quantile of the normal distribution for a 95% interval.
 const normal95 = 1.96
 
-// resolve marks a line whose self cost is within the uncertainty of its probes: it has no figure, only an
+// setResolution marks a line whose self cost is within the uncertainty of its probes: it has no figure, only an
 // upper bound. If sampling error exceeds the uncertainty of probes, the line is uncertain instead.
-func (l *Line) resolve(s *lineSums, sampling float64) (below bool) {
+func (l *Line) setResolution(s *lineSums, sampling float64) (below bool) {
 	probes := s.probes.SE()
 	l.ResolutionNS = math.Ceil(normal95 * probes / s.n)
 	l.BelowResolution = probes > 0 && math.Abs(s.selfX) <= normal95*probes && sampling <= probes

@@ -85,7 +85,7 @@ func TestProbes_UnknownNotBelowResolution(t *testing.T) {
 	}
 	unsure := probecost.Costs{CPU: probecost.Figure{Mean: 100, SE: 30}}.Errors(probecost.Calls{CPU: 100})
 	for selfX, want := range map[float64]bool{1000: true, -1000: true, 1e6: false, -1e6: false} {
-		if below := (&Line{}).resolve(&lineSums{n: 1000, selfX: selfX, probes: unsure}, 0); below != want {
+		if below := (&Line{}).setResolution(&lineSums{n: 1000, selfX: selfX, probes: unsure}, 0); below != want {
 			t.Errorf("%v ns, of which probes may be %v: below resolution %v", selfX, 1.96*unsure.SE(), below)
 		}
 	}

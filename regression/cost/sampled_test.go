@@ -91,7 +91,7 @@ func TestIntervals_FewRequests(t *testing.T) {
 				}
 			}
 			want := fmt.Sprintf("not timed: %d of %d lines, with %d calls,", heavy, 3*services, heavy*test.requests/20)
-			if notes := strings.Join(table.Notes(fixture.Start), "\n"); strings.Contains(notes, want) != (heavy > 0) {
+			if notes := strings.Join(table.notes(fixture.Start), "\n"); strings.Contains(notes, want) != (heavy > 0) {
 				t.Errorf("no %q in %q", want, notes)
 			}
 		})

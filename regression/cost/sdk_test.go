@@ -23,7 +23,7 @@ func TestProbes_AndSending(t *testing.T) {
 			}
 		}
 		table, _ := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
-		for _, line := range table.Services[0].Bill() {
+		for _, line := range table.Services[0].billLines() {
 			if line.What == "of it probes and sending" {
 				return table, &line
 			}

@@ -15,7 +15,7 @@ type builder struct {
 	options Options
 	costs   *query.Costs
 	wall    *query.Costs // wall time of services without measured CPU; nil = not requested, or none
-	unknown *unknown
+	unknown *unknownTime
 	withCPU map[query.Service]bool
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
@@ -33,16 +33,16 @@ func newBuilder(r *Table, o Options, costs *query.Costs, bills []query.Bill) *bu
 	}
 	// BigQuery answers each query as of its own time: a service can be newer than the bills.
 	for i := range costs.Methods {
-		b.know(costs.Methods[i].Service)
+		b.ensureService(costs.Methods[i].Service)
 	}
 	for i := range costs.Edges {
-		b.know(costs.Edges[i].Service)
+		b.ensureService(costs.Edges[i].Service)
 	}
 	return b
 }
 
-// know adds a service that has no bill, as one without process rows.
-func (b *builder) know(s query.Service) {
+// ensureService adds a service that has no bill, as one without process rows.
+func (b *builder) ensureService(s query.Service) {
 	if b.service[s] == nil {
 		b.service[s] = serviceOf(&query.Bill{Service: s})
 	}
@@ -81,8 +81,8 @@ func serviceOf(bill *query.Bill) *Service {
 	return s
 }
 
-// services adds up the methods of each service. The remainder of its process CPU is unattributed.
-func (b *builder) services() {
+// addServices adds up the methods of each service. The remainder of its process CPU is unattributed.
+func (b *builder) addServices() {
 	owned := map[query.Service]map[string]*OwnedCost{}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
@@ -113,10 +113,10 @@ func (b *builder) services() {
 	for _, s := range b.service {
 		s.UnknownCallerCoreHours = b.unknown.total[s.Service] / nsPerCoreHour
 		if s.ProcessCoreHours != nil {
-			s.UnattributedCoreHours = new(rest(*s.ProcessCoreHours, s.AttributedCoreHours+s.DoubleCoreHours))
+			s.UnattributedCoreHours = new(unattributed(*s.ProcessCoreHours, s.AttributedCoreHours+s.DoubleCoreHours))
 		}
 		if s.ProcessUSD != nil {
-			s.UnattributedUSD = new(rest(*s.ProcessUSD, s.AttributedUSD+s.DoubleUSD))
+			s.UnattributedUSD = new(unattributed(*s.ProcessUSD, s.AttributedUSD+s.DoubleUSD))
 		}
 		if b.options.Owners != nil {
 			for _, o := range owned[s.Service] {
@@ -133,9 +133,9 @@ func (b *builder) services() {
 	})
 }
 
-// rest returns whole - part, or 0 if the difference is a rounding error. Methods that were reconciled with
+// unattributed returns whole - part, or 0 if the difference is a rounding error. Methods that were reconciled with
 // the process CPU add up to it exactly.
-func rest(whole, part float64) float64 {
+func unattributed(whole, part float64) float64 {
 	if left := whole - part; math.Abs(left) > 1e-9*math.Abs(whole) {
 		return left
 	}

@@ -56,8 +56,8 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 	return s, t.above.Measured == 0
 }
 
-// gate returns the warning that replaces the interval of a group, or "" if the interval may be printed.
-func (b *builder) gate(s *lineSums) stats.Warning {
+// tailWarning returns the warning that replaces the interval of a group, or "" if the interval may be printed.
+func (b *builder) tailWarning(s *lineSums) stats.Warning {
 	samples := make([]stats.Sample, 0, len(s.sampled))
 	warning := stats.LowerBound
 	for name, m := range s.sampled {

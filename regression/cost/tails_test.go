@@ -53,7 +53,7 @@ func TestIntervals_CoverTruth(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		costs, err := w.Costs(context.Background(), query.CostAsk{Group: columns([]Dimension{ByMethod}), TimeBucket: time.Minute})
+		costs, err := w.Costs(context.Background(), query.CostQuery{Group: columns([]Dimension{ByMethod}), TimeBucket: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 	if slices.Contains(r.By, ByCaller) {
 		d.Add(r.callerTable(shown, v.Per))
 	} else {
-		d.Say(r.Notes(v.Now)...)
+		d.Say(r.notes(v.Now)...)
 		d.Add(r.lineTable(shown, v))
 	}
 	for _, warning := range []stats.Warning{stats.LowerBound, stats.LowerBoundCPU} {
@@ -47,7 +47,7 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 			d.Say(fmt.Sprintf(">= %s: %d of the lines above", warning, n))
 		}
 	}
-	d.Say(r.MarkNotes(shown)...)
+	d.Say(r.markNotes(shown)...)
 	what := "lines"
 	if r.Groups == nil {
 		what = "methods"
@@ -58,7 +58,7 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 		d.Add(bills)
 	}
 	d.Say(more...)
-	d.Say(r.HostNotes()...)
+	d.Say(r.hostNotes()...)
 	return d
 }
 
@@ -92,9 +92,9 @@ func (r *Table) reconciliation(top int) (t *output.Table, more []string) {
 		BillLine
 	}
 	var bills []bill
-	services, others, hours, usd := r.MostPaid(top)
+	services, others, hours, usd := r.mostPaid(top)
 	for _, s := range services {
-		for _, l := range s.Bill() {
+		for _, l := range s.billLines() {
 			bills = append(bills, bill{s, l})
 		}
 	}

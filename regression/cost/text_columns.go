@@ -76,10 +76,10 @@ func (r *Table) lineTable(lines []Line, v View) *output.Table {
 	c := &lineColumns{}
 	c.addNames(r.By)
 	c.addDollars(lines, "self $/"+string(per), func(l *Line) *float64 { return l.SelfUSD },
-		func(l *Line) string { return marked(l.mark(), output.AmountOf(r.For(per, l, l.SelfUSD))) })
+		func(l *Line) string { return marked(l.mark(), output.AmountOf(r.dollarsPer(per, l, l.SelfUSD))) })
 	c.Figure("95% interval", func(l *Line) string { return r.intervalOf(l, per) })
 	c.Figure("share", func(l *Line) string { return marked(l.mark(), output.PercentOf(l.ShareOfProcessCPU)) })
-	c.Figure("incl $/"+string(per), func(l *Line) string { return output.AmountOf(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("incl $/"+string(per), func(l *Line) string { return output.AmountOf(r.dollarsPer(per, l, l.InclusiveUSD)) })
 	c.Figure("self core-h", func(l *Line) string { return marked(l.mark(), output.AmountOf(l.SelfCoreHours)) })
 	c.Figure("incl core-h", func(l *Line) string { return output.AmountOf(l.InclusiveCoreHours) })
 	if slices.ContainsFunc(lines, func(l Line) bool { return l.SelfWallHours != nil }) {
@@ -138,7 +138,7 @@ func (r *Table) callerTable(lines []Line, per Per) *output.Table {
 	c := &lineColumns{}
 	c.addNames(r.By)
 	c.addDollars(lines, "incl $/"+string(per), func(l *Line) *float64 { return l.InclusiveUSD },
-		func(l *Line) string { return output.AmountOf(r.For(per, l, l.InclusiveUSD)) })
+		func(l *Line) string { return output.AmountOf(r.dollarsPer(per, l, l.InclusiveUSD)) })
 	c.Figure("incl core-h", func(l *Line) string { return output.AmountOf(l.InclusiveCoreHours) })
 	if slices.ContainsFunc(lines, func(l Line) bool { return l.InclusiveWallHours != nil }) {
 		c.Figure("incl wall-h", func(l *Line) string { return output.AmountOf(l.InclusiveWallHours) })
@@ -174,7 +174,7 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	case l.BelowResolution:
 		return fmt.Sprintf("below resolution (%s)", output.NanosOf(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:
-		return output.Known(r.For(per, l, l.SelfUSDLeast), func(least float64) string { return ">= " + output.Amount(least) })
+		return output.Known(r.dollarsPer(per, l, l.SelfUSDLeast), func(least float64) string { return ">= " + output.Amount(least) })
 	case l.SelfCoreHoursLeast != nil:
 		return ">= " + output.AmountOf(l.SelfCoreHoursLeast) + " core-h"
 	case l.LowerBound && l.SelfCoreHours != nil:
@@ -182,7 +182,7 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	case l.SelfUSDInterval == nil:
 		return l.SelfBounds()
 	}
-	low, high := r.For(per, l, &l.SelfUSDInterval[0]), r.For(per, l, &l.SelfUSDInterval[1])
+	low, high := r.dollarsPer(per, l, &l.SelfUSDInterval[0]), r.dollarsPer(per, l, &l.SelfUSDInterval[1])
 	if low == nil || high == nil {
 		return output.Unknown
 	}

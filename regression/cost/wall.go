@@ -15,7 +15,7 @@ const wallQuestions = 3
 
 // readWall reads the wall time of services without measured CPU, such as those of a stock OpenTelemetry SDK.
 // Without such services it runs no query.
-func (b *builder) readWall(ctx context.Context, w *query.Warehouse, ask query.CostAsk) error {
+func (b *builder) readWall(ctx context.Context, w *query.Warehouse, ask query.CostQuery) error {
 	if !b.options.Wall || slices.Contains(b.By, ByGroup) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 	for i := range b.wall.Methods {
 		m := &b.wall.Methods[i]
 		key := g.groupOf(m)
-		groupOf[keyOf(m)] = key
+		groupOf[methodKeyOf(m)] = key
 		if all[key] == nil {
 			all[key] = &wallSums{functions: map[function]float64{}}
 		}
@@ -107,7 +107,7 @@ func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 	}
 }
 
-func (s *wallSums) finish(l *Line, unknown *unknown) {
+func (s *wallSums) finish(l *Line, unknown *unknownTime) {
 	l.InclusiveWallHours = new(s.inclusiveX / nsPerHour)
 	if s.selfX < 0 {
 		l.SelfWallHours, l.SelfWallClipped = new(0.0), true
@@ -123,7 +123,7 @@ func (s *wallSums) finish(l *Line, unknown *unknown) {
 	for f, x := range s.functions {
 		orphans += unknown.maxExcess(f, x)
 	}
-	l.doubt(total, min(orphans, s.x), 0, known)
+	l.markUncertain(total, min(orphans, s.x), 0, known)
 }
 
 // wallByCaller returns the wall time of calls by caller.

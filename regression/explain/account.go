@@ -102,7 +102,7 @@ func Accounts(ctx context.Context, o Options) ([]Account, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, w.Nothing(ctx, o.Filter, o.Window, o.Zone)
+		return nil, w.NoRowsError(ctx, o.Filter, o.Window, o.Zone)
 	}
 	accounts, err := o.choose(all)
 	if err != nil {
@@ -173,7 +173,7 @@ func (o *Options) compare(ctx context.Context) (*findings.Findings, error) {
 	o.Verdict.AsOf = o.Now
 	found, err := findings.Evaluate(ctx, w, o.Filter, pairs.EvidenceRule{}, o.Verdict)
 	if err == nil && found == nil {
-		err = w.Nothing(ctx, o.Filter, o.Window, o.Zone)
+		err = w.NoRowsError(ctx, o.Filter, o.Window, o.Zone)
 	}
 	return found, err
 }

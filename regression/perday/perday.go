@@ -51,8 +51,8 @@ func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 // Days returns the length in days.
 func (b Basis) Days() float64 { return b.Length.Hours() / 24 }
 
-// Of scales dollars of the basis to a day. It returns false if the basis has no length.
-func (b Basis) Of(usd float64) (perDay float64, ok bool) {
+// PerDay scales dollars of the basis to a day. It returns false if the basis has no length.
+func (b Basis) PerDay(usd float64) (perDay float64, ok bool) {
 	if b.Length <= 0 {
 		return 0, false
 	}

@@ -43,10 +43,10 @@ func TestBasis_String(t *testing.T) {
 			t.Errorf("%v: %s", d, got)
 		}
 	}
-	if _, ok := (Basis{}).Of(1); ok {
+	if _, ok := (Basis{}).PerDay(1); ok {
 		t.Error("a day of no time")
 	}
-	if usd, ok := (Basis{6 * time.Hour}).Of(1); !ok || usd != 4 {
+	if usd, ok := (Basis{6 * time.Hour}).PerDay(1); !ok || usd != 4 {
 		t.Error(usd)
 	}
 }

@@ -110,7 +110,7 @@ func (g *graph) passOn(c Costs) (changed bool) {
 		if n.again < 1 {
 			below = below.Times(1 / (1 - n.again))
 		}
-		if cost := c.Of(below); n.time > 0 && (cost > n.time || n.again >= 1 && cost > 0) {
+		if cost := c.Total(below); n.time > 0 && (cost > n.time || n.again >= 1 && cost > 0) {
 			below = below.Times(n.time / cost)
 		}
 		for _, pair := range [3][2]float64{{below.CPU, n.below.CPU}, {below.Wall, n.below.Wall}, {below.Counted, n.below.Counted}} {

@@ -156,8 +156,8 @@ func TableOf(processes []query.ProcessStats) Table {
 	return t
 }
 
-// Of returns the costs of a version. Costs that its processes did not report are those of the whole service.
-func (t Table) Of(s query.Service, v string) Costs {
+// CostsOf returns the costs of a version. Costs that its processes did not report are those of the whole service.
+func (t Table) CostsOf(s query.Service, v string) Costs {
 	c := t.versions[version{s, v}]
 	if !c.Known() {
 		return t.services[s]
@@ -171,7 +171,6 @@ func (t Table) Of(s query.Service, v string) Costs {
 // Calls are the numbers of calls whose probes are included in a measured time. Own counts the measured calls
 // themselves, less those of callees that were subtracted. CPU, Wall and Counted count the calls below: timed with
 // CPU, timed by wall time, and not timed. Waits is how often the measured calls blocked, including their callees.
-// processor, with what they call.
 type Calls struct{ Own, CPU, Wall, Counted, Waits float64 }
 
 // Add returns the sum of c and o.
@@ -184,12 +183,12 @@ func (c Calls) Times(x float64) Calls {
 	return Calls{c.Own * x, c.CPU * x, c.Wall * x, c.Counted * x, c.Waits * x}
 }
 
-// Of returns the cost of the probes of n, in ns.
-func (c Costs) Of(n Calls) float64 {
+// Total returns the cost of the probes of n, in ns.
+func (c Costs) Total(n Calls) float64 {
 	return n.Own*c.Inside.Mean + n.CPU*c.CPU.Mean + n.Wall*c.Wall.Mean + n.Counted*c.Counted.Mean + n.Waits*c.Wait.Mean
 }
 
-// Errors returns the standard errors of Of(n), by part of the probe. Errors of the same part are fully correlated
+// Errors returns the standard errors of Total(n), by part of the probe. Errors of the same part are fully correlated
 // and add up; different parts are independent.
 func (c Costs) Errors(n Calls) Errors {
 	return Errors{n.Own * c.Inside.SE, n.CPU * c.CPU.SE, n.Wall * c.Wall.SE, n.Counted * c.Counted.SE, n.Waits * c.Wait.SE}
@@ -207,10 +206,10 @@ func (e Errors) Add(o Errors) Errors {
 }
 
 // Variance returns the variance of the sum of all parts.
-func (e Errors) Variance() float64 { return e.With(e) }
+func (e Errors) Variance() float64 { return e.covariance(e) }
 
-// With returns the covariance with o.
-func (e Errors) With(o Errors) (sum float64) {
+// covariance returns the covariance with o.
+func (e Errors) covariance(o Errors) (sum float64) {
 	for i := range e {
 		sum += e[i] * o[i]
 	}

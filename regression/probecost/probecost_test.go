@@ -24,19 +24,19 @@ func TestTable_CostsByVersion(t *testing.T) {
 		{Service: s, Version: "3"},
 		{Service: s, Version: "4", Stats: map[string]float64{"probe.inside_ns": 30, "probe.cpu.cost_ns": 1500, "probe.counted.cost_ps": 50_000, "probe.counted.spread_ps": 70_000}},
 	})
-	old, now := table.Of(s, "1"), table.Of(s, "2")
+	old, now := table.CostsOf(s, "1"), table.CostsOf(s, "2")
 	near(t, "inside of an old SDK", old.Inside.Mean, 250)
 	near(t, "its error", old.Inside.SE, 250)
 	near(t, "a probe of an old SDK", old.CPU.Mean, 1300)
 	near(t, "inside", now.Inside.Mean, 30)
-	near(t, "10 calls, 2 timed below, 100 counted", now.Of(Calls{Own: 10, CPU: 2, Counted: 100}), 300+3000+800)
+	near(t, "10 calls, 2 timed below, 100 counted", now.Total(Calls{Own: 10, CPU: 2, Counted: 100}), 300+3000+800)
 	near(t, "errors", now.Errors(Calls{Own: 10, CPU: 2}).SE(), math.Hypot(300, 400)) // the relative standard error of the part inside is 1
 	near(t, "the error of 10 counted calls, of a loop", now.Errors(Calls{Counted: 10}).SE(), 24)
-	near(t, "measured in place", table.Of(s, "4").Errors(Calls{Counted: 10}).SE(), 250)
-	near(t, "3 waits, of the processes that waited", now.Of(Calls{Waits: 3}), 48_000)
+	near(t, "measured in place", table.CostsOf(s, "4").Errors(Calls{Counted: 10}).SE(), 250)
+	near(t, "3 waits, of the processes that waited", now.Total(Calls{Waits: 3}), 48_000)
 	near(t, "their error", now.Errors(Calls{Waits: 3}).SE(), 38_400)
-	near(t, "a wait of another version", old.Of(Calls{Waits: 1}), 16_000)
-	if !table.Of(s, "3").Known() || table.Of(query.Service{Name: "other"}, "1").Known() {
+	near(t, "a wait of another version", old.Total(Calls{Waits: 1}), 16_000)
+	if !table.CostsOf(s, "3").Known() || table.CostsOf(query.Service{Name: "other"}, "1").Known() {
 		t.Error("a version without counters has those of its service, another service none")
 	}
 }
@@ -79,12 +79,12 @@ func TestBelow_Recursion(t *testing.T) {
 		"visit": {n, inclusive},
 	})
 	for name, time := range map[string]float64{"main": 2*whole + 1000, "walk": inclusive + whole, "visit": inclusive} {
-		if share := costs.Of(below[name]) / time; math.Abs(share/(probe/(own+probe))-1) > 0.02 {
+		if share := costs.Total(below[name]) / time; math.Abs(share/(probe/(own+probe))-1) > 0.02 {
 			t.Errorf("%s: %.3f of its time are probes, want %.3f", name, share, probe/(own+probe))
 		}
 	}
 	alone := costs.Below([]Edge{{Caller: "fib", Callee: "fib", Calls: n, Time: 50 * whole, Probes: Calls{Counted: n}}}, map[string]Method{"fib": {n, 50 * whole}})
-	if cost := costs.Of(alone["fib"]); !(cost > 0 && cost <= 50*whole) {
+	if cost := costs.Total(alone["fib"]); !(cost > 0 && cost <= 50*whole) {
 		t.Errorf("of a recursion whose outermost call was not timed: %v ns of probes in %v", cost, 50*whole)
 	}
 }

@@ -72,7 +72,7 @@ func sharesOf(all []Estimate, fixed []bool, errors Errors) (shares []float64, to
 		if fixed[i] {
 			continue
 		}
-		shares[i] = max(0, all[i].Variance+all[i].Errors.With(errors))
+		shares[i] = max(0, all[i].Variance+all[i].Errors.covariance(errors))
 		total += shares[i]
 		values += max(0, all[i].Value)
 	}

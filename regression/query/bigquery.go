@@ -99,7 +99,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	w.remote.to = cmp.Or(bigquery.Date(last), w.remote.to)
 	var oldest string
 	var rows int64
-	err = w.each(ctx, "extent", scope{}, nil, func(r *sql.Rows) error { return r.Scan(into(&oldest), &rows) })
+	err = w.queryRows(ctx, "extent", scope{}, nil, func(r *sql.Rows) error { return r.Scan(nullable(&oldest), &rows) })
 	if err == nil && rows == 0 {
 		err = fmt.Errorf("%w: %s has none from %s to %s (UTC dates)", ErrNoData, o.Dataset, w.remote.from, w.remote.to)
 	}

@@ -54,7 +54,7 @@ func TestBigQuery_EqualsFiles(t *testing.T) {
 		{Service: shop, Side: query.SideHead, Version: "2", Window: window, TimeBucket: time.Minute},
 	}
 	chosen := []query.MethodName{{Service: shop, Class: "shop/tax", Method: "Rate"}, {Service: query.Service{Namespace: "store", Name: "shop"}, Class: "a", Method: "B"}}
-	ask := query.Ask{Metric: query.CPU, Window: window, TimeBucket: time.Minute, Filter: filter}
+	ask := query.ProfileQuery{Metric: query.CPU, Window: window, TimeBucket: time.Minute, Filter: filter}
 	wall := ask
 	wall.Metric, wall.Filter = query.Wall, query.Filter{}
 	sides := ask
@@ -66,7 +66,7 @@ func TestBigQuery_EqualsFiles(t *testing.T) {
 		t.Helper()
 		var notices bytes.Buffer
 		ctx := context.Background()
-		w, err := query.Open(ctx, root, window, query.Tell(&notices))
+		w, err := query.Open(ctx, root, window, query.WithNotices(&notices))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestBigQuery_EqualsFiles(t *testing.T) {
 			}
 			out[name] = v
 		}
-		for name, a := range map[string]query.Ask{"cpu": ask, "wall": wall, "sides": sides, "warm-up": warm} {
+		for name, a := range map[string]query.ProfileQuery{"cpu": ask, "wall": wall, "sides": sides, "warm-up": warm} {
 			methods, edges, err := w.Profiles(ctx, a)
 			put("profiles "+name, methods, err)
 			put("edges "+name, edges, err)
@@ -89,7 +89,7 @@ func TestBigQuery_EqualsFiles(t *testing.T) {
 		put("distribution", spread, err)
 		nothing, err := w.Distribution(ctx, wall, nil)
 		put("distribution of nothing", nothing, err)
-		cost := query.CostAsk{Window: window, Filter: filter, TimeBucket: time.Minute, Group: []string{"service", "version"}}
+		cost := query.CostQuery{Window: window, Filter: filter, TimeBucket: time.Minute, Group: []string{"service", "version"}}
 		costs, err := w.Costs(ctx, cost)
 		put("costs", costs, err)
 		cost.Price = func(query.Place) float64 { return 0.5 }

@@ -254,7 +254,7 @@ func (w *Warehouse) Impossible(ctx context.Context, window Window, f Filter) (ou
 	defer rows.Close()
 	for rows.Next() {
 		var i Impossible
-		if err := rows.Scan(into(&i.Namespace), into(&i.Name), into(&i.Environment), &i.Rows); err != nil {
+		if err := rows.Scan(nullable(&i.Namespace), nullable(&i.Name), nullable(&i.Environment), &i.Rows); err != nil {
 			return nil, err
 		}
 		out = append(out, i)

@@ -16,9 +16,9 @@ import (
 // leastCalls is a lower bound of calls: a row with calls counts at least 1. It keeps divisors away from 0.
 const leastCalls = 1e-9
 
-// alone returns the expression that replaces values of the column beyond its own limits. Rows in BigQuery are
+// boundedInTable returns the expression that replaces values of the column beyond its own limits. Rows in BigQuery are
 // raw, but one can stand for several calls, so cpu_p can exceed 1.
-func (l limits) alone() string {
+func (l limits) boundedInTable() string {
 	least, most := l.least, l.most
 	switch l.column {
 	case "p":
@@ -41,7 +41,7 @@ func (d dialect) Bounded(table, partitions string) string {
 		"CASE WHEN process_start_ns BETWEEN 0 AND " + until + " THEN process_start_ns END AS process_start_ns",
 	}
 	for _, l := range slices.Concat(often, seldom) {
-		columns = append(columns, l.alone())
+		columns = append(columns, l.boundedInTable())
 	}
 	for _, histogram := range []string{"wall_hist", "cpu_hist"} {
 		columns = append(columns, fmt.Sprintf("CASE WHEN NOT EXISTS (SELECT 1 FROM UNNEST(%[1]s) AS h WHERE NOT (h.bin BETWEEN 0 AND %[2]d AND (h.n = 0 OR h.n BETWEEN %[3]s AND %[4]s))) THEN %[1]s END AS %[1]s",

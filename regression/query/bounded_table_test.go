@@ -139,11 +139,11 @@ func ofOthers(t *testing.T, w *Warehouse, service, name, text string) (lines []s
 		"warm_up_ns": int64(time.Minute), "unit_ns": int64(time.Minute), "service_namespace": "store", "service": service, "environment": "production", "base_version": "1", "head_version": "2",
 	}
 	tables := map[string]smallTable{
-		"compared": {columns: append(texts("service_namespace", "service", "environment", "version", "side"), longs("from_ns", "to_ns", "slot_ns")...)},
-		"members":  {columns: append(texts("side", "instance"), longs("process_start_ns", "member", "warm_ns")...)},
-		"chosen":   {columns: texts("service_namespace", "service", "environment", "class", "method")},
-		"owned":    {columns: texts("service_namespace", "service", "environment", "class", "owner")},
-		"repriced": {columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed"), rows: [][]any{{nil, nil, nil, nil, "0.05", nil}, {"bad-cloud", nil, nil, nil, "1e6", nil}}},
+		"compared": {columns: append(textColumns("service_namespace", "service", "environment", "version", "side"), longColumns("from_ns", "to_ns", "slot_ns")...)},
+		"members":  {columns: append(textColumns("side", "instance"), longColumns("process_start_ns", "member", "warm_ns")...)},
+		"chosen":   {columns: textColumns("service_namespace", "service", "environment", "class", "method")},
+		"owned":    {columns: textColumns("service_namespace", "service", "environment", "class", "owner")},
+		"repriced": {columns: textColumns("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed"), rows: [][]any{{nil, nil, nil, nil, "0.05", nil}, {"bad-cloud", nil, nil, nil, "1e6", nil}}},
 	}
 	row := func(table string, cells ...any) {
 		s := tables[table]

@@ -33,7 +33,7 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)
 	}
-	w := &Warehouse{Window: window, dialect: duckdbDialect, bucket: b, into: set.into, notices: set.notices, verified: set.verified}
+	w := &Warehouse{Window: window, dialect: duckdbDialect, bucket: b, exportPath: set.exportPath, notices: set.notices, verified: set.verified}
 	dir, err := bucket.DefaultCacheRoot()
 	if err == nil {
 		w.cache, err = bucket.OpenCache(dir, size)
@@ -64,9 +64,9 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	return w, nil
 }
 
-// earlier also downloads the files of dates before the window. They can belong to a newer commit, which has
+// filesSince also downloads the files of dates before the window. They can belong to a newer commit, which has
 // the same rows plus late ones.
-func (w *Warehouse) earlier(ctx context.Context, from time.Time) ([]parquet.File, error) {
+func (w *Warehouse) filesSince(ctx context.Context, from time.Time) ([]parquet.File, error) {
 	before := Window{from, w.Window.From.UTC().Truncate(24 * time.Hour)}
 	s, _, err := w.cache.Snapshot(ctx, w.bucket, bucket.Read{Date: before.touches, Tell: w.notices})
 	if err != nil {

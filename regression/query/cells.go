@@ -61,18 +61,18 @@ type Cell struct {
 
 // Processes lists the processes of both sides of one comparison.
 func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Process, error) {
-	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
+	if err := w.fillCompared(ctx, []Compared{base, head}); err != nil {
 		return nil, err
 	}
 	var out []Process
-	err := w.each(ctx, "members", scope{Of: &base.Service}, serviceArgs(base.Service), func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "members", scope{Of: &base.Service}, serviceArgs(base.Service), func(rows *sql.Rows) error {
 		var p Process
 		var start, first, last int64
-		err := rows.Scan(&p.Side, into(&p.Instance), into(&start), &first, &last, &p.Measured, &p.CPUMeasured)
+		err := rows.Scan(&p.Side, nullable(&p.Instance), nullable(&start), &first, &last, &p.Measured, &p.CPUMeasured)
 		if start != 0 {
-			p.Start = at(start)
+			p.Start = timeOf(start)
 		}
-		p.First, p.Last = at(first), at(last)
+		p.First, p.Last = timeOf(first), timeOf(last)
 		out = append(out, p)
 		return err
 	})
@@ -92,10 +92,10 @@ type Grid struct {
 
 // Cells returns the sums of both sides of one comparison, sorted by method.
 func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compared, members []Member, grid Grid) ([]Cell, error) {
-	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
+	if err := w.fillCompared(ctx, []Compared{base, head}); err != nil {
 		return nil, err
 	}
-	g := smallTable{columns: append(texts("side", "instance"), longs("process_start_ns", "member", "warm_ns")...)}
+	g := smallTable{columns: append(textColumns("side", "instance"), longColumns("process_start_ns", "member", "warm_ns")...)}
 	for _, m := range members {
 		var start any
 		if !m.Start.IsZero() {
@@ -107,7 +107,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		}
 		g.rows = append(g.rows, []any{string(m.Side), orNull(m.Instance), start, int64(m.Member), warm})
 	}
-	if err := w.give(ctx, "members", g); err != nil {
+	if err := w.fillTable(ctx, "members", g); err != nil {
 		return nil, err
 	}
 	args := serviceArgs(base.Service)
@@ -119,7 +119,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	if grid.ByAge {
 		args["by_age"] = 1
 	}
-	d, err := w.weighing(ctx)
+	d, err := w.weightsDialect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +127,10 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	var out []Cell
 	var c, names Cell // the scanned cell, and the names of its method
 	var method, what int64
-	columns := []any{&method, &what, &c.Caller, &c.Member, &c.TimeBucket, into(&c.Full), into(&c.Class), into(&c.Method), into(&c.Signature),
+	columns := []any{&method, &what, &c.Caller, &c.Member, &c.TimeBucket, nullable(&c.Full), nullable(&c.Class), nullable(&c.Method), nullable(&c.Signature),
 		&c.Records, &c.Weight, &c.Sum, &c.Waits, &c.Capped, &c.Log,
 		&c.Near, &c.NearWeight, &c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.TimedWall, &c.TimedCPU}
-	err = w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "cells", s, args, func(rows *sql.Rows) error {
 		if err := rows.Scan(columns...); err != nil {
 			return err
 		}

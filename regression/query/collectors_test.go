@@ -264,7 +264,7 @@ func TestCells_CountedHereTimedThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour})
+		costs, err := w.Costs(t.Context(), CostQuery{TimeBucket: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,8 +40,8 @@ const UnknownGoroutineGroup = "(unknown)"
 // added up as (other).
 const maxGoroutineGroups = 100
 
-// CostAsk contains the parameters of a query for costs.
-type CostAsk struct {
+// CostQuery contains the parameters of a query for costs.
+type CostQuery struct {
 	Window     Window
 	Filter     Filter
 	Of         *Service // the only service to return, without its instances that measured nothing; nil = all services of Filter
@@ -107,37 +107,37 @@ type Costs struct {
 }
 
 // ByGoroutineGroup reports whether methods are split by goroutine group.
-func (s scope) ByGoroutineGroup() bool { return slices.Contains(s.Group, "goroutine_group") }
+func (s scope) ByGoroutineGroup() bool { return slices.Contains(s.CostGroup, "goroutine_group") }
 
 // MaxGoroutineGroups returns the maximum number of separate goroutine groups.
 func (s scope) MaxGoroutineGroups() int { return maxGoroutineGroups }
 
-// TellingCosts returns the scope with rows kept separate by all columns that costs depend on.
-func (s scope) TellingCosts() scope {
+// GroupByCostColumns returns the scope with all columns that costs depend on as GROUP BY columns.
+func (s scope) GroupByCostColumns() scope {
 	columns := []string{"instance", "slot_ns", "caller", "signature", "usd_per_core_hour"}
 	if s.ByGoroutineGroup() {
 		columns = append(columns, "goroutine_group")
 	}
-	return s.Telling(columns...)
+	return s.GroupBy(columns...)
 }
 
-// Grouped returns a column of a group, or NULL if it was not requested.
-func (s scope) Grouped(column string) string {
-	if slices.Contains(s.Group, column) {
+// CostGroupColumn returns a column of a group, or NULL if it was not requested.
+func (s scope) CostGroupColumn(column string) string {
+	if slices.Contains(s.CostGroup, column) {
 		return column
 	}
 	return "CAST(NULL AS " + s.Text + ") AS " + column
 }
 
-func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
-	s := scope{metricColumns: columnsOf[cmp.Or(a.Metric, CPU)], Filter: a.Filter, Errors: true, Summed: a.TimeBucket >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
+func (w *Warehouse) costScope(ctx context.Context, a CostQuery) (scope, error) {
+	s := scope{metricColumns: columnsOf[cmp.Or(a.Metric, CPU)], Filter: a.Filter, Errors: true, Summed: a.TimeBucket >= sumsFrom, CostGroup: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
 	if s.Repriced {
-		if err := w.reprice(ctx, a); err != nil {
+		if err := w.fillPrices(ctx, a); err != nil {
 			return s, err
 		}
 	}
 	if s.Owned {
-		if err := w.own(ctx, a.Filter, a.Owners); err != nil {
+		if err := w.fillOwners(ctx, a.Filter, a.Owners); err != nil {
 			return s, err
 		}
 	}
@@ -145,7 +145,7 @@ func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
 }
 
 // Costs returns the costs of methods, groups and edges.
-func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
+func (w *Warehouse) Costs(ctx context.Context, a CostQuery) (*Costs, error) {
 	s, err := w.costScope(ctx, a)
 	if err != nil {
 		return nil, err
@@ -162,16 +162,16 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	}
 	args["slot_ns"] = a.TimeBucket.Nanoseconds()
 	out := &Costs{}
-	err = w.each(ctx, "cost", s, args, func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "cost", s, args, func(rows *sql.Rows) error {
 		var what, caller string
 		var m MethodCost
 		var residuals stats.Residuals
 		var instances int64
-		err := rows.Scan(&what, into(&m.Namespace), into(&m.Name), into(&m.Environment), into(&m.Version), into(&m.Class), into(&m.Method),
-			into(&m.Owner), into(&m.GoroutineGroup), into(&m.Full), into(&caller), into(&m.Signature),
-			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.BothX), into(&m.Errors), into(&m.Waits),
-			into(&m.N), into(&m.X), into(&m.SelfX), into(&m.SelfUSD), into(&m.SelfUnpricedX), into(&m.OrphanX),
-			into(&residuals.Squares), into(&residuals.Cubes), into(&residuals.Count), into(&instances))
+		err := rows.Scan(&what, nullable(&m.Namespace), nullable(&m.Name), nullable(&m.Environment), nullable(&m.Version), nullable(&m.Class), nullable(&m.Method),
+			nullable(&m.Owner), nullable(&m.GoroutineGroup), nullable(&m.Full), nullable(&caller), nullable(&m.Signature),
+			nullable(&m.Calls), nullable(&m.UnmeasuredCalls), nullable(&m.Measured), nullable(&m.CPUMeasured), nullable(&m.WallN), nullable(&m.WallX), nullable(&m.BothX), nullable(&m.Errors), nullable(&m.Waits),
+			nullable(&m.N), nullable(&m.X), nullable(&m.SelfX), nullable(&m.SelfUSD), nullable(&m.SelfUnpricedX), nullable(&m.OrphanX),
+			nullable(&residuals.Squares), nullable(&residuals.Cubes), nullable(&residuals.Count), nullable(&instances))
 		switch what {
 		case "method":
 			m.Residuals = residuals
@@ -189,19 +189,19 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	return out, err
 }
 
-// reprice fills the table of prices by place.
-func (w *Warehouse) reprice(ctx context.Context, a CostAsk) error {
+// fillPrices fills the table of prices by place.
+func (w *Warehouse) fillPrices(ctx context.Context, a CostQuery) error {
 	var places []Place
-	err := w.each(ctx, "places", scope{}, nil, func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "places", scope{}, nil, func(rows *sql.Rows) error {
 		var p Place
-		err := rows.Scan(into(&p.CloudProvider), into(&p.Region), into(&p.HostType), into(&p.CapacityType))
+		err := rows.Scan(nullable(&p.CloudProvider), nullable(&p.Region), nullable(&p.HostType), nullable(&p.CapacityType))
 		places = append(places, p)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	g := smallTable{columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed")}
+	g := smallTable{columns: textColumns("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed")}
 	for _, p := range places {
 		usd := "" // unpriced
 		if x := a.Price(p); x > 0 {
@@ -213,31 +213,31 @@ func (w *Warehouse) reprice(ctx context.Context, a CostAsk) error {
 		}
 		g.rows = append(g.rows, []any{orNull(p.CloudProvider), orNull(p.Region), orNull(p.HostType), orNull(p.CapacityType), orNull(usd), orNull(listed)})
 	}
-	return w.give(ctx, "repriced", g)
+	return w.fillTable(ctx, "repriced", g)
 }
 
-// own fills the table of owners by class.
-func (w *Warehouse) own(ctx context.Context, f Filter, owner func(Class) string) error {
+// fillOwners fills the table of owners by class.
+func (w *Warehouse) fillOwners(ctx context.Context, f Filter, owner func(Class) string) error {
 	args := filterArgs(Window{}, f)
 	delete(args, "from_ns")
 	delete(args, "to_ns")
 	var classes []Class
-	err := w.each(ctx, "classes", scope{Filter: f}, args, func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "classes", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		var c Class
-		err := rows.Scan(into(&c.Namespace), into(&c.Name), into(&c.Environment), into(&c.Class))
+		err := rows.Scan(nullable(&c.Namespace), nullable(&c.Name), nullable(&c.Environment), nullable(&c.Class))
 		classes = append(classes, c)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	g := smallTable{columns: texts("service_namespace", "service", "environment", "class", "owner")}
+	g := smallTable{columns: textColumns("service_namespace", "service", "environment", "class", "owner")}
 	for _, c := range classes {
 		if name := owner(c); name != "" {
 			g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), name})
 		}
 	}
-	return w.give(ctx, "owned", g)
+	return w.fillTable(ctx, "owned", g)
 }
 
 // Bill is the CPU time that the processes of a service used, and the CPU time that was paid for.
@@ -262,20 +262,20 @@ type Bill struct {
 }
 
 // Bills returns the bill of every service with rows.
-func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
-	s, err := w.costScope(ctx, CostAsk{Filter: a.Filter, Price: a.Price, Listed: a.Listed})
+func (w *Warehouse) Bills(ctx context.Context, a CostQuery) ([]Bill, error) {
+	s, err := w.costScope(ctx, CostQuery{Filter: a.Filter, Price: a.Price, Listed: a.Listed})
 	if err != nil {
 		return nil, err
 	}
 	var out []Bill
-	err = w.each(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var b Bill
 		var began, counted, first, last, assumed, others, listed int64
-		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &began, into(&counted), &first, &last, &assumed, &others, &b.Intervals, &b.IntervalsWithCores,
+		err := rows.Scan(nullable(&b.Namespace), nullable(&b.Name), nullable(&b.Environment), &began, nullable(&counted), &first, &last, &assumed, &others, &b.Intervals, &b.IntervalsWithCores,
 			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances, &listed,
-			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), &b.SDKNS, &b.SDKUSD, into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
-		if b.Began, b.First, b.Last = at(began), at(first), at(last); counted != 0 {
-			b.Counted = at(counted)
+			nullable(&b.CPUNS), nullable(&b.CPUUSD), nullable(&b.UnpricedCPUNS), &b.SDKNS, &b.SDKUSD, nullable(&b.PaidNS), nullable(&b.PaidUSD), nullable(&b.UnpricedPaidNS))
+		if b.Began, b.First, b.Last = timeOf(began), timeOf(first), timeOf(last); counted != 0 {
+			b.Counted = timeOf(counted)
 		}
 		b.Assumed, b.Others, b.ListPrice = assumed > 0, others > 0, listed > 0
 		out = append(out, b)
@@ -304,10 +304,10 @@ func (w *Warehouse) Spreads(ctx context.Context, window Window, f Filter) ([]Spr
 		return nil, err
 	}
 	var out []Spread
-	err = w.each(ctx, "percentiles", scope{dialect: d, Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "percentiles", scope{dialect: d, Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Spread
 		var b methodspan.Bin
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Class), into(&s.Method), &s.Metric, &b.Bin, &b.N)
+		err := rows.Scan(nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment), nullable(&s.Class), nullable(&s.Method), &s.Metric, &b.Bin, &b.N)
 		if n := len(out); n > 0 && out[n-1].MethodName == s.MethodName && out[n-1].Metric == s.Metric {
 			out[n-1].Bins = append(out[n-1].Bins, b)
 		} else {

@@ -25,20 +25,20 @@ type MethodDay struct {
 // call only.
 func (w *Warehouse) Days(ctx context.Context, metric Metric, window Window, f Filter, each func(*MethodDay) error) error {
 	var d MethodDay
-	dialect, err := w.weighing(ctx)
+	dialect, err := w.weightsDialect(ctx)
 	if err != nil {
 		return err
 	}
 	s := scope{dialect: dialect, metricColumns: columnsOf[metric], Filter: f}
-	return w.each(ctx, "days", s, filterArgs(window, f), func(rows *sql.Rows) error {
+	return w.queryRows(ctx, "days", s, filterArgs(window, f), func(rows *sql.Rows) error {
 		d = MethodDay{}
 		var date int64
-		err := rows.Scan(into(&d.Namespace), into(&d.Name), into(&d.Environment), into(&d.Full), &d.Caller, &date,
-			into(&d.Class), into(&d.Method), into(&d.Signature), &d.Records, &d.Weight, &d.Capped, &d.Log)
+		err := rows.Scan(nullable(&d.Namespace), nullable(&d.Name), nullable(&d.Environment), nullable(&d.Full), &d.Caller, &date,
+			nullable(&d.Class), nullable(&d.Method), nullable(&d.Signature), &d.Records, &d.Weight, &d.Capped, &d.Log)
 		if err != nil {
 			return err
 		}
-		d.Date, d.Records = at(date), countedShare(d.Records, d.Weight)*d.Records
+		d.Date, d.Records = timeOf(date), countedShare(d.Records, d.Weight)*d.Records
 		return each(&d)
 	})
 }

@@ -241,7 +241,7 @@ type scope struct {
 	// NoFrameworks leaves out the methods of methodspan.FrameworkScopes.
 	NoFrameworks bool
 	Of           *Service // the only service to read; its names are then no grouping columns
-	Told         []string // columns by which statements of sums separate rows
+	GroupedBy    []string // additional GROUP BY columns of sums
 	Summed       bool     // rows are added up before they get weights
 	Every        bool     // pending rows remain, without a weight
 	Timed        bool     // only rows with weights are needed
@@ -251,7 +251,7 @@ type scope struct {
 	Within string // the condition that cuts weighted rows to a window, or ""
 
 	// For statements about costs.
-	Group           []string // columns of groups
+	CostGroup       []string // GROUP BY columns of the result
 	Repriced, Owned bool     // whether the tables of these names are joined
 }
 
@@ -280,9 +280,9 @@ func (s scope) Sent() string {
 // are nearly as many sums as rows, and sums have more columns.
 var sumsFrom = time.Hour
 
-// Telling returns the scope with rows separated by these columns.
-func (s scope) Telling(columns ...string) scope {
-	s.Told = columns
+// GroupBy returns the scope with these GROUP BY columns of sums, in addition to the key and the time.
+func (s scope) GroupBy(columns ...string) scope {
+	s.GroupedBy = columns
 	return s
 }
 
@@ -296,14 +296,14 @@ func (s scope) OnlyTimed() scope {
 	return s
 }
 
-// Tells reports whether rows are separated by this column.
-func (s scope) Tells(column string) bool { return slices.Contains(s.Told, column) }
+// GroupsBy reports whether this is one of the columns of GroupBy.
+func (s scope) GroupsBy(column string) bool { return slices.Contains(s.GroupedBy, column) }
 
-// Apart returns the columns by which sums of a method's rows are separated, except the time.
-func (s scope) Apart() string {
+// SumColumns returns the GROUP BY columns of sums, except the key and the time.
+func (s scope) SumColumns() string {
 	columns := []string{"stratum", "timed"}
 	if s.Summed {
-		columns = append(columns, s.Told...)
+		columns = append(columns, s.GroupedBy...)
 	}
 	if s.Parted {
 		columns = append(columns, "part")
@@ -311,11 +311,11 @@ func (s scope) Apart() string {
 	return strings.Join(columns, ", ")
 }
 
-// Tallied returns the columns by which counts are separated. It omits columns that only measurements have, and
-// all columns of Told if only measurements are needed. The costs of one service omit instances without measurements.
-func (s scope) Tallied() []string {
+// CountColumns returns the GROUP BY columns of sums of counts. It omits columns that only measurements have, and all
+// columns of GroupedBy if only measurements are needed. The costs of one service omit instances without measurements.
+func (s scope) CountColumns() []string {
 	var columns []string
-	for _, c := range s.Told {
+	for _, c := range s.GroupedBy {
 		if !s.Timed && !slices.Contains(ofMeasurements, c) && !(c == "instance" && s.Of != nil) {
 			columns = append(columns, c)
 		}
@@ -329,19 +329,19 @@ func (s scope) Tallied() []string {
 // ofMeasurements are columns whose value is irrelevant in rows without measurements.
 var ofMeasurements = []string{"caller", "usd_per_core_hour"}
 
-// TalliedPieces returns the columns of Tallied by which pieces are separated.
-func (s scope) TalliedPieces() []string {
+// CountPieceColumns returns the part of CountColumns that pieces have.
+func (s scope) CountPieceColumns() []string {
 	if s.Summed {
-		return s.Tallied()
+		return s.CountColumns()
 	}
-	return slices.DeleteFunc(s.Tallied(), func(c string) bool { return c != "part" })
+	return slices.DeleteFunc(s.CountColumns(), func(c string) bool { return c != "part" })
 }
 
-// AsPieces returns the columns that give counts the form of pieces.
-func (s scope) AsPieces() string {
+// CountsAsPieces returns the SELECT list that gives counts the columns of pieces.
+func (s scope) CountsAsPieces() string {
 	columns := "CAST(NULL AS " + s.Text + ") AS stratum, 0 AS timed"
 	if s.Summed {
-		columns += s.AsTold("")
+		columns += s.CountGroupColumns("")
 	}
 	if s.Parted {
 		columns += ", part"
@@ -349,12 +349,13 @@ func (s scope) AsPieces() string {
 	return columns
 }
 
-// AsTold returns the columns that separate rows, for counts; each follows a comma.
-func (s scope) AsTold(prefix string) string {
+// CountGroupColumns returns the SELECT list of GroupedBy for counts, NULL where they lack the column. Each column
+// follows a comma.
+func (s scope) CountGroupColumns(prefix string) string {
 	var b strings.Builder
-	for _, c := range s.Told {
+	for _, c := range s.GroupedBy {
 		switch {
-		case slices.Contains(s.Tallied(), c):
+		case slices.Contains(s.CountColumns(), c):
 			fmt.Fprintf(&b, ", %s%s", prefix, c)
 		case c == "usd_per_core_hour":
 			fmt.Fprintf(&b, ", CAST(NULL AS %s) AS %s", s.Double, c)
@@ -413,8 +414,8 @@ func (s scope) OfAll() scope {
 	return s
 }
 
-// apart returns the columns that separate the rows of versions, followed by the given columns.
-func (s scope) apart(columns ...string) []string {
+// versionColumns returns the columns that identify a version, followed by the given columns.
+func (s scope) versionColumns(columns ...string) []string {
 	if s.Of != nil {
 		return append([]string{"version"}, columns...)
 	}
@@ -422,13 +423,17 @@ func (s scope) apart(columns ...string) []string {
 }
 
 // Version returns the columns that name a version, each with a prefix.
-func (s scope) Version(prefix string) string { return prefixed(prefix, s.apart()...) }
+func (s scope) Version(prefix string) string { return prefixed(prefix, s.versionColumns()...) }
 
 // Key returns the columns of a weight cell's key.
-func (s scope) Key(prefix string) string { return prefixed(prefix, s.apart("class", "method")...) }
+func (s scope) Key(prefix string) string {
+	return prefixed(prefix, s.versionColumns("class", "method")...)
+}
 
 // SameKey compares the columns of Key in two relations.
-func (s scope) SameKey(a, b string) string { return s.Same(a, b, s.apart("class", "method")...) }
+func (s scope) SameKey(a, b string) string {
+	return s.Same(a, b, s.versionColumns("class", "method")...)
+}
 
 // ServiceOfKeys returns the columns that name the service of a relation of keys.
 func (s scope) ServiceOfKeys() string {
@@ -446,11 +451,11 @@ func (s scope) ServiceOfKeys() string {
 
 // Process returns the columns that name a process.
 func (s scope) Process(prefix string) string {
-	return prefixed(prefix, s.apart("instance", "process_start_ns")...)
+	return prefixed(prefix, s.versionColumns("instance", "process_start_ns")...)
 }
 
 // SameInstance compares the columns of Process except the start.
-func (s scope) SameInstance(a, b string) string { return s.Same(a, b, s.apart("instance")...) }
+func (s scope) SameInstance(a, b string) string { return s.Same(a, b, s.versionColumns("instance")...) }
 
 // Service returns the columns that name a service.
 func (s scope) Service(prefix string) string {

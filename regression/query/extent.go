@@ -9,8 +9,8 @@ import (
 // Whole widens a window that cuts through hourly or minute rollup rows to whole hours or minutes. It also returns
 // the level of these rows, or "" if the window cuts none.
 func (w *Warehouse) Whole(window Window) (whole Window, level string) {
-	from, fromLevel := w.cut(window.From)
-	to, toLevel := w.cut(window.To)
+	from, fromLevel := w.cutUnit(window.From)
+	to, toLevel := w.cutUnit(window.To)
 	if fromLevel != "" {
 		window.From = from
 	}
@@ -25,9 +25,9 @@ func (w *Warehouse) Whole(window Window) (whole Window, level string) {
 
 var units = map[string]time.Duration{methodspan.LevelHour: time.Hour, methodspan.LevelMinute: time.Minute}
 
-// cut returns the start and level of the longest rollup unit that the moment at cuts. The level is empty if there
+// cutUnit returns the start and level of the longest rollup unit that the moment at cuts. The level is empty if there
 // are no such rows, or at is the start of the unit.
-func (w *Warehouse) cut(at time.Time) (start time.Time, level string) {
+func (w *Warehouse) cutUnit(at time.Time) (start time.Time, level string) {
 	if at.IsZero() {
 		return at, ""
 	}

@@ -50,11 +50,11 @@ func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter
 		return []Freshness{fresh}, err
 	}
 	all := make([]Freshness, len(w.Roots))
-	g := smallTable{columns: append(texts("parquet_file"), longs("committed_ns", "root")...)}
+	g := smallTable{columns: append(textColumns("parquet_file"), longColumns("committed_ns", "root")...)}
 	for i := range w.Roots {
 		root := &w.Roots[i]
 		if root.inBucket {
-			all[i].Note = "until the collector had the rows on its disk; in the bucket they were later by what its metric otelcol_exporter_warehouse_bucket_behind says"
+			all[i].Note = "until the rows are on the disk of the collector; the delay until they are in the bucket is its metric otelcol_exporter_warehouse_bucket_behind"
 		}
 		for _, file := range root.Files {
 			if file.Kind != table.KindRaw {
@@ -67,13 +67,13 @@ func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter
 			g.rows = append(g.rows, []any{path, file.Committed.UnixNano(), int64(i)})
 		}
 	}
-	if err := w.give(ctx, "file_commits", g); err != nil {
+	if err := w.fillTable(ctx, "file_commits", g); err != nil {
 		return nil, err
 	}
-	err := w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
+	err := w.queryRows(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
 		var root int
 		var seconds float64
-		err := r.Scan(&root, into(&seconds))
+		err := r.Scan(&root, nullable(&seconds))
 		all[root].P99, all[root].Known = time.Duration(seconds*float64(time.Second)), true
 		return err
 	})
@@ -109,14 +109,14 @@ func (r *remote) freshness(ctx context.Context, window Window, f Filter, now tim
 		if ctx.Err() != nil {
 			return Freshness{}, err
 		}
-		return Freshness{Note: unlisted(err)}, nil
+		return Freshness{Note: jobsUnlistedReason(err)}, nil
 	}
 	fresh := latency(runs)
 	since := from.UTC().Format("2006-01-02 15:04")
 	switch {
 	case len(runs) == 0:
-		fresh.Note = "no load job since " + since + " UTC; with `mode: storage_write` rows are stored when a write ends, and the collector's metric " +
-			"otelcol_exporter_warehouse_oldest_unflushed_age says how long they waited"
+		fresh.Note = "no load job since " + since + " UTC; with `mode: storage_write` rows are stored when a write ends, and the delay is the collector's metric " +
+			"otelcol_exporter_warehouse_oldest_unflushed_age"
 	default:
 		failed := 0
 		for _, run := range runs {
@@ -127,13 +127,13 @@ func (r *remote) freshness(ctx context.Context, window Window, f Filter, now tim
 		fresh.Note = fmt.Sprintf("%d load jobs since %s UTC, %d of them failed", len(runs), since, failed)
 	}
 	if !whole {
-		fresh.Note += "; the project has more jobs than were looked at"
+		fresh.Note += "; the project has more jobs than were read"
 	}
 	return fresh, nil
 }
 
-// unlisted returns the reason why jobs can't be listed.
-func unlisted(err error) string {
+// jobsUnlistedReason returns the reason why jobs can't be listed.
+func jobsUnlistedReason(err error) string {
 	var failure *bigquery.Failure
 	if errors.As(err, &failure) && failure.Status == 403 {
 		return "the jobs of the project can't be listed: it needs the permission bigquery.jobs.listAll, as in roles/bigquery.resourceViewer"

@@ -35,8 +35,8 @@ type Share struct {
 func BinStart(bin int64) float64 { return math.Exp2(float64(bin) / 4) }
 
 // History returns the figures of the chosen methods over time, by time bucket.
-func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, chosen []MethodName) ([]Point, error) {
-	if err := w.choose(ctx, chosen); err != nil {
+func (w *Warehouse) History(ctx context.Context, a ProfileQuery, bucket time.Duration, chosen []MethodName) ([]Point, error) {
+	if err := w.fillChosen(ctx, chosen); err != nil {
 		return nil, err
 	}
 	args := filterArgs(a.Window, a.Filter)
@@ -48,12 +48,12 @@ func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, ch
 		return nil, err
 	}
 	var out []Point
-	err = w.each(ctx, "history", s, args, func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "history", s, args, func(rows *sql.Rows) error {
 		var p Point
 		var at64 int64
-		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method), &at64,
-			into(&p.Calls), into(&p.Records), &p.Clusters, &p.N, &p.X, &p.NN, &p.NX, &p.XX)
-		p.At, p.Records = at(at64), atMostCounted(p.Records, p.Calls)
+		err := rows.Scan(nullable(&p.Namespace), nullable(&p.Name), nullable(&p.Environment), nullable(&p.Version), nullable(&p.Class), nullable(&p.Method), &at64,
+			nullable(&p.Calls), nullable(&p.Records), &p.Clusters, &p.N, &p.X, &p.NN, &p.NX, &p.XX)
+		p.At, p.Records = timeOf(at64), atMostCounted(p.Records, p.Calls)
 		out = append(out, p)
 		return err
 	})
@@ -61,30 +61,30 @@ func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, ch
 }
 
 // Distribution returns the distribution of the durations of single calls of the chosen methods.
-func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName) ([]Share, error) {
-	if err := w.choose(ctx, chosen); err != nil {
+func (w *Warehouse) Distribution(ctx context.Context, a ProfileQuery, chosen []MethodName) ([]Share, error) {
+	if err := w.fillChosen(ctx, chosen); err != nil {
 		return nil, err
 	}
 	scope := a.scope()
 	var err error
-	if scope.dialect, err = w.weighing(ctx); err != nil {
+	if scope.dialect, err = w.weightsDialect(ctx); err != nil {
 		return nil, err
 	}
 	var out []Share
-	err = w.each(ctx, "distribution", scope, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "distribution", scope, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var s Share
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method), &s.Bin, &s.N)
+		err := rows.Scan(nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment), nullable(&s.Version), nullable(&s.Class), nullable(&s.Method), &s.Bin, &s.N)
 		out = append(out, s)
 		return err
 	})
 	return out, err
 }
 
-// choose fills the table of the methods that statements read.
-func (w *Warehouse) choose(ctx context.Context, chosen []MethodName) error {
-	g := smallTable{columns: texts("service_namespace", "service", "environment", "class", "method")}
+// fillChosen fills the table of the methods that statements read.
+func (w *Warehouse) fillChosen(ctx context.Context, chosen []MethodName) error {
+	g := smallTable{columns: textColumns("service_namespace", "service", "environment", "class", "method")}
 	for _, c := range chosen {
 		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), orNull(c.Method)})
 	}
-	return w.give(ctx, "chosen", g)
+	return w.fillTable(ctx, "chosen", g)
 }

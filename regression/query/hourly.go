@@ -17,14 +17,14 @@ import (
 // windows, or the window of the warehouse, cuts through are read row by row. So are rows that arrived after the
 // rollup was made.
 func (w *Warehouse) hourly(ctx context.Context, windows []Window, timeBuckets ...time.Duration) (dialect, error) {
-	d, err := w.weighing(ctx)
+	d, err := w.weightsDialect(ctx)
 	if err != nil || slices.ContainsFunc(timeBuckets, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
 		return d, err
 	}
 	whole := slices.DeleteFunc(slices.Clone(w.sums), func(s table.Sums) bool {
 		return w.Window.cuts(s.Date) || slices.ContainsFunc(windows, func(window Window) bool { return window.cuts(s.Date) })
 	})
-	sums, err := w.bring(ctx, whole)
+	sums, err := w.fetchRollups(ctx, whole)
 	if err != nil {
 		return d, err
 	}
@@ -92,13 +92,13 @@ func sumsOf(s *table.Snapshot, window Window) []table.Sums {
 	return slices.DeleteFunc(slices.Clone(s.Sums), func(sums table.Sums) bool { return !window.touches(sums.Date) })
 }
 
-// bring makes rollups available locally and returns those that can be read. Rows contain the same data, so
+// fetchRollups makes rollups available locally and returns those that can be read. Rows contain the same data, so
 // missing or damaged rollups are left out from then on.
-func (w *Warehouse) bring(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
+func (w *Warehouse) fetchRollups(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
 	if w.cache != nil {
 		here, err = w.cache.Bring(ctx, sums, w.notices)
 	} else {
-		here, err = w.sound(ctx, sums)
+		here, err = w.intactRollups(ctx, sums)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

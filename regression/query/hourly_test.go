@@ -104,7 +104,7 @@ func TestHourlyRollup_EqualsRows(t *testing.T) {
 func wholeVersions(t *testing.T, w *Warehouse, sums []table.Sums) {
 	t.Helper()
 	for _, whole := range []bool{true, false} {
-		ask := Ask{Metric: CPU}
+		ask := ProfileQuery{Metric: CPU}
 		rows, err := w.db.QueryContext(t.Context(), "SELECT service_namespace, service, environment, version, MIN(start_ns), MAX(start_ns) FROM method_calls WHERE version IN ('1', '2') GROUP BY ALL")
 		if err != nil {
 			t.Fatal(err)
@@ -112,13 +112,13 @@ func wholeVersions(t *testing.T, w *Warehouse, sums []table.Sums) {
 		for rows.Next() {
 			c := Compared{Side: SideBase, TimeBucket: time.Hour, Whole: whole}
 			var first, last int64
-			if err := rows.Scan(into(&c.Namespace), into(&c.Name), into(&c.Environment), &c.Version, &first, &last); err != nil {
+			if err := rows.Scan(nullable(&c.Namespace), nullable(&c.Name), nullable(&c.Environment), &c.Version, &first, &last); err != nil {
 				t.Fatal(err)
 			}
 			if c.Version == "2" {
 				c.Side = SideHead
 			}
-			c.Window = Window{at(first), at(last + 1)}
+			c.Window = Window{timeOf(first), timeOf(last + 1)}
 			ask.Compared = append(ask.Compared, c)
 		}
 		if err := rows.Err(); err != nil || len(ask.Compared) < 2 {
@@ -265,7 +265,7 @@ func TestHourlyRollup_LateRowsAndDamage(t *testing.T) {
 		}
 		defer w.Close()
 		count := func() (n float64) {
-			costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour})
+			costs, err := w.Costs(t.Context(), CostQuery{TimeBucket: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -410,7 +410,7 @@ func TestHourlyRollup_CountsInstances(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour, Group: []string{"service"}})
+			costs, err := w.Costs(t.Context(), CostQuery{TimeBucket: time.Hour, Group: []string{"service"}})
 			if err != nil || len(costs.Groups) != 1 || costs.Groups[0].Instances != int64(len(instances)) {
 				t.Errorf("%s of instances %q: %+v, %v", name, instances, costs.Groups, err)
 			}

@@ -81,10 +81,10 @@ type ProcessStats struct {
 func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) ([]ProcessStats, error) {
 	var out []ProcessStats
 	list := func(statement string, args map[string]any) error {
-		return w.each(ctx, statement, scope{Filter: f}, args, func(rows *sql.Rows) error {
+		return w.queryRows(ctx, statement, scope{Filter: f}, args, func(rows *sql.Rows) error {
 			var p ProcessStats
 			var stats any
-			err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), &stats)
+			err := rows.Scan(nullable(&p.Namespace), nullable(&p.Name), nullable(&p.Environment), nullable(&p.Version), &stats)
 			if err == nil {
 				p.Stats, err = statsOf(stats)
 			}
@@ -110,20 +110,20 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter, once 
 		return nil, err
 	}
 	var out []Account
-	err = w.each(ctx, "processes", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "processes", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
 		var a Account
 		var start, first, last, interval int64
 		var stats any
-		err := rows.Scan(into(&a.Namespace), into(&a.Name), into(&a.Environment), into(&a.Version), into(&a.Instance), into(&start),
-			&first, &last, &a.Beats, into(&interval), into(&a.FirstTotal), into(&a.LastTotal), &a.Counted, &a.CountedLater, &a.CountedAfter,
-			into(&a.Final), &stats)
+		err := rows.Scan(nullable(&a.Namespace), nullable(&a.Name), nullable(&a.Environment), nullable(&a.Version), nullable(&a.Instance), nullable(&start),
+			&first, &last, &a.Beats, nullable(&interval), nullable(&a.FirstTotal), nullable(&a.LastTotal), &a.Counted, &a.CountedLater, &a.CountedAfter,
+			nullable(&a.Final), &stats)
 		if err != nil {
 			return err
 		}
 		if start != 0 {
-			a.ProcessStart = at(start)
+			a.ProcessStart = timeOf(start)
 		}
-		a.First, a.Last, a.Interval = at(first), at(last), time.Duration(interval)
+		a.First, a.Last, a.Interval = timeOf(first), timeOf(last), time.Duration(interval)
 		a.Stats, err = statsOf(stats)
 		out = append(out, a)
 		return err
@@ -145,9 +145,9 @@ func (w *Warehouse) MeasuredAboveCounted(ctx context.Context, window Window, f F
 		return nil, err
 	}
 	var out []Excess
-	err = w.each(ctx, "measured_above_counted", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "measured_above_counted", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
 		var e Excess
-		err := rows.Scan(into(&e.Namespace), into(&e.Name), into(&e.Environment), &e.Measured)
+		err := rows.Scan(nullable(&e.Namespace), nullable(&e.Name), nullable(&e.Environment), &e.Measured)
 		out = append(out, e)
 		return err
 	})
@@ -169,7 +169,7 @@ func (w *Warehouse) Batches(ctx context.Context, window Window, f Filter, accoun
 	if !ok || len(accounts) == 0 {
 		return err
 	}
-	g := smallTable{columns: append(texts("service_namespace", "service", "environment", "version", "instance"), longs("process_start_ns", "process")...)}
+	g := smallTable{columns: append(textColumns("service_namespace", "service", "environment", "version", "instance"), longColumns("process_start_ns", "process")...)}
 	for i := range accounts {
 		a := &accounts[i]
 		var start any
@@ -178,16 +178,16 @@ func (w *Warehouse) Batches(ctx context.Context, window Window, f Filter, accoun
 		}
 		g.rows = append(g.rows, []any{orNull(a.Namespace), orNull(a.Name), orNull(a.Environment), orNull(a.Version), orNull(a.Instance), start, int64(i)})
 	}
-	if err := w.give(ctx, "lacking", g); err != nil {
+	if err := w.fillTable(ctx, "lacking", g); err != nil {
 		return err
 	}
 	last := 0
 	var batches []Batch
-	err = w.each(ctx, "batches", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "batches", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
 		var place int
 		var b Batch
 		var total sql.NullInt64
-		err := rows.Scan(&place, into(&b.ID), &total, &b.Calls)
+		err := rows.Scan(&place, nullable(&b.ID), &total, &b.Calls)
 		b.HasBeat, b.Total = total.Valid, total.Int64
 		if place != last && len(batches) > 0 {
 			read(last, batches)
@@ -244,7 +244,7 @@ func (w *Warehouse) Duplicates(ctx context.Context, f Filter) ([]Duplicate, erro
 	args := filterArgs(Window{}, f)
 	delete(args, "from_ns")
 	delete(args, "to_ns")
-	err := w.each(ctx, "duplicates", scope{Filter: f}, args, func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "duplicates", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		var d Duplicate
 		columns := []any{&d.BatchID, &d.Surplus}
 		if w.dialect.Parted {
@@ -275,12 +275,12 @@ type Stock struct {
 // Stocks returns the stock of every service.
 func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stock, error) {
 	var out []Stock
-	err := w.each(ctx, "stock", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "stock", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Stock
 		var first, last int64
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment),
+		err := rows.Scan(nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment),
 			&s.Rows, &s.ForeignRows, &s.ForeignCalls, &s.AssumedCalls, &s.MeasurementRows, &s.UnpricedRows, &s.VersionlessRows, &s.ConflictingBatches, &first, &last)
-		s.First, s.Last = at(first), at(last)
+		s.First, s.Last = timeOf(first), timeOf(last)
 		out = append(out, s)
 		return err
 	})

@@ -10,28 +10,28 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Nothing returns the error for a window without rows that pass a filter, with suggestions of existing names.
+// NoRowsError returns the error for a window without rows that pass a filter, with suggestions of existing names.
 // Times are printed in zone.
-func (w *Warehouse) Nothing(ctx context.Context, filter Filter, window Window, zone *time.Location) error {
+func (w *Warehouse) NoRowsError(ctx context.Context, filter Filter, window Window, zone *time.Location) error {
 	services, err := w.Services(ctx)
 	if err != nil {
 		return err
 	}
 	what := "any service"
 	if filter.Service != "" {
-		what = "service " + named(filter.Service, services, func(s Service) string { return s.Name })
+		what = "service " + quoteWithHint(filter.Service, services, func(s Service) string { return s.Name })
 	}
 	if filter.Namespace != "" {
-		what += " in namespace " + named(filter.Namespace, services, func(s Service) string { return s.Namespace })
+		what += " in namespace " + quoteWithHint(filter.Namespace, services, func(s Service) string { return s.Namespace })
 	}
 	if filter.Environment != "" {
-		what += " in environment " + named(filter.Environment, services, func(s Service) string { return s.Environment })
+		what += " in environment " + quoteWithHint(filter.Environment, services, func(s Service) string { return s.Environment })
 	}
 	return fmt.Errorf("%w: nothing of %s %s", ErrNoData, what, window.Span(zone))
 }
 
-// named quotes a requested name and, if it does not exist, adds similar existing names.
-func named(found string, services []Service, name func(Service) string) string {
+// quoteWithHint quotes a requested name and, if it does not exist, adds similar existing names.
+func quoteWithHint(found string, services []Service, name func(Service) string) string {
 	var all []string
 	for _, s := range services {
 		all = append(all, name(s))

@@ -30,7 +30,7 @@ func (w *Warehouse) lookBack(ctx context.Context, window Window, f Filter, bills
 	if err != nil || !slices.ContainsFunc(older, func(file parquet.File) bool { return time.Unix(0, file.MinStartNS).Before(window.From) }) {
 		return nil // damaged files of other dates do not affect this window
 	}
-	longer, done, err := w.since(ctx, before.From)
+	longer, done, err := w.extendTo(ctx, before.From)
 	switch {
 	case errors.Is(err, warehouse.ErrCorrupt):
 		return nil
@@ -38,11 +38,11 @@ func (w *Warehouse) lookBack(ctx context.Context, window Window, f Filter, bills
 		return err
 	}
 	began := map[Service]time.Time{}
-	err = longer.each(ctx, "began", scope{Filter: f}, filterArgs(before, f), func(rows *sql.Rows) error {
+	err = longer.queryRows(ctx, "began", scope{Filter: f}, filterArgs(before, f), func(rows *sql.Rows) error {
 		var s Service
 		var ns int64
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), &ns)
-		began[s] = at(ns)
+		err := rows.Scan(nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment), &ns)
+		began[s] = timeOf(ns)
 		return err
 	})
 	if err = errors.Join(err, done()); err != nil {

@@ -11,10 +11,10 @@ import (
 type Option func(*settings)
 
 type settings struct {
-	notices io.Writer
-	into    string
-	spent   *bigquery.Spent
-	atMost  int64 // upper bound of all bytes spent; 0 = unbounded
+	notices    io.Writer
+	exportPath string
+	spent      *bigquery.Spent
+	atMost     int64 // upper bound of all bytes spent; 0 = unbounded
 
 	verified *parquet.VerifiedFiles
 	sums     bool
@@ -30,8 +30,8 @@ func settingsOf(options []Option) settings {
 	return set
 }
 
-// Tell writes estimates and waits of a warehouse that costs money to w, one line each.
-func Tell(w io.Writer) Option {
+// WithNotices writes estimates and waits of a warehouse that costs money to w, one line each.
+func WithNotices(w io.Writer) Option {
 	return func(s *settings) {
 		if w != nil {
 			s.notices = w
@@ -39,25 +39,25 @@ func Tell(w io.Writer) Option {
 	}
 }
 
-// LeaveOutFrameworks ignores the spans of OpenTelemetry's instrumentation libraries if on is set. It does not
+// WithoutFrameworks ignores the spans of OpenTelemetry's instrumentation libraries if on is set. It does not
 // affect statements of the user.
-func LeaveOutFrameworks(on bool) Option {
+func WithoutFrameworks(on bool) Option {
 	return func(s *settings) { s.noFrameworks = on }
 }
 
-// Into lets Export write to a file, which must exist.
-func Into(path string) Option {
-	return func(s *settings) { s.into = path }
+// ExportTo lets Export write to a file, which must exist.
+func ExportTo(path string) Option {
+	return func(s *settings) { s.exportPath = path }
 }
 
-// Counting adds the bytes that the warehouse reads to s, which other warehouses can share, so that one bound
+// CountBytes adds the bytes that the warehouse reads to s, which other warehouses can share, so that one bound
 // applies to all of them.
-func Counting(s *bigquery.Spent) Option {
+func CountBytes(s *bigquery.Spent) Option {
 	return func(set *settings) { set.spent = s }
 }
 
-// Remembering skips the checksums of files that were already verified.
-func Remembering(v *parquet.VerifiedFiles) Option {
+// WithVerifiedFiles skips the checksums of files that were already verified.
+func WithVerifiedFiles(v *parquet.VerifiedFiles) Option {
 	return func(s *settings) {
 		if v != nil {
 			s.verified = v
@@ -65,8 +65,8 @@ func Remembering(v *parquet.VerifiedFiles) Option {
 	}
 }
 
-// WithSums makes Open verify the checksums of rollups, too. By default they are verified when they
+// VerifyRollups makes Open verify the checksums of rollups, too. By default they are verified when they
 // are read, and rows are read instead of damaged rollups.
-func WithSums() Option {
+func VerifyRollups() Option {
 	return func(s *settings) { s.sums = true }
 }

@@ -21,26 +21,26 @@ type Pending struct {
 
 // Pending returns every method with pending measurements.
 func (w *Warehouse) Pending(ctx context.Context, window Window, f Filter) ([]Pending, error) {
-	d, err := w.weighing(ctx)
+	d, err := w.weightsDialect(ctx)
 	if err != nil || d.NonePending() {
 		return nil, err
 	}
 	var out []Pending
-	err = w.each(ctx, "pending", scope{dialect: d, Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "pending", scope{dialect: d, Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var p Pending
 		var first, last int64
-		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method),
+		err := rows.Scan(nullable(&p.Namespace), nullable(&p.Name), nullable(&p.Environment), nullable(&p.Version), nullable(&p.Class), nullable(&p.Method),
 			&p.Measured, &first, &last)
 		p.Full = methodspan.Function{Class: p.Class, Method: p.Method}.Full()
-		p.First, p.Last = at(first), at(last)
+		p.First, p.Last = timeOf(first), timeOf(last)
 		out = append(out, p)
 		return err
 	})
 	return out, err
 }
 
-// weighing returns the dialect of statements that compute weights. For files it includes the pending measurements.
-func (w *Warehouse) weighing(ctx context.Context) (dialect, error) {
+// weightsDialect returns the dialect of statements that compute weights. For files it includes the pending measurements.
+func (w *Warehouse) weightsDialect(ctx context.Context) (dialect, error) {
 	if w.remote != nil || w.dialect.Asked {
 		return w.dialect, nil
 	}
@@ -52,7 +52,7 @@ func (w *Warehouse) weighing(ctx context.Context) (dialect, error) {
 		return w.dialect, fmt.Errorf("query create_uncounted: %w", err)
 	}
 	d := w.dialect
-	err = w.each(ctx, "uncounted_from", scope{}, nil, func(rows *sql.Rows) error { return rows.Scan(&d.pendingNS) })
+	err = w.queryRows(ctx, "uncounted_from", scope{}, nil, func(rows *sql.Rows) error { return rows.Scan(&d.pendingNS) })
 	if err == nil {
 		d.Asked = true
 		w.dialect = d

@@ -52,7 +52,7 @@ func total(t *testing.T, root string, thorough bool) (ns float64, pending int64)
 		t.Fatal(err)
 	}
 	defer w.Close()
-	costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Minute})
+	costs, err := w.Costs(t.Context(), CostQuery{TimeBucket: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func total(t *testing.T, root string, thorough bool) (ns float64, pending int64)
 	if n := table.Rows[0][2].(int64); n != 0 {
 		t.Errorf("%d pending rows have a weight", n)
 	}
-	profiles, _, err := w.Profiles(t.Context(), Ask{Metric: CPU, TimeBucket: time.Hour})
+	profiles, _, err := w.Profiles(t.Context(), ProfileQuery{Metric: CPU, TimeBucket: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

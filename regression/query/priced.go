@@ -23,9 +23,9 @@ type Priced struct {
 
 // Priced returns hosts by their CPU time, the largest first, and reports whether the list is complete.
 func (w *Warehouse) Priced(ctx context.Context, window Window, f Filter) (hosts []Priced, all bool, err error) {
-	err = w.each(ctx, "priced", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "priced", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var p Priced
-		err := rows.Scan(into(&p.CloudProvider), into(&p.Region), into(&p.HostType), into(&p.CapacityType), into(&p.Host), into(&p.Source), into(&p.USD), &p.Rows, into(&p.CPUNS))
+		err := rows.Scan(nullable(&p.CloudProvider), nullable(&p.Region), nullable(&p.HostType), nullable(&p.CapacityType), nullable(&p.Host), nullable(&p.Source), nullable(&p.USD), &p.Rows, nullable(&p.CPUNS))
 		hosts = append(hosts, p)
 		return err
 	})

@@ -56,8 +56,8 @@ type Compared struct {
 	Whole bool
 }
 
-// Ask contains the metric, services and time of a query.
-type Ask struct {
+// ProfileQuery contains the metric, services and time of a query.
+type ProfileQuery struct {
 	Metric Metric
 	Filter Filter
 	// Compared are the deployments to measure. If empty, all rows of Window are measured, in
@@ -70,18 +70,18 @@ type Ask struct {
 	TimeBucket time.Duration
 }
 
-func (a Ask) scope() scope {
+func (a ProfileQuery) scope() scope {
 	sides := len(a.Compared) > 0
 	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: sides, WarmUp: sides && a.WarmUp > 0, Summed: a.shortestTimeBucket() >= sumsFrom}
 }
 
-func (a Ask) shortestTimeBucket() time.Duration {
+func (a ProfileQuery) shortestTimeBucket() time.Duration {
 	_, timeBuckets := a.pieces()
 	return slices.Min(timeBuckets)
 }
 
 // pieces returns the windows that select rows, and the time buckets that separate them.
-func (a Ask) pieces() (windows []Window, timeBuckets []time.Duration) {
+func (a ProfileQuery) pieces() (windows []Window, timeBuckets []time.Duration) {
 	for _, c := range a.Compared {
 		timeBuckets = append(timeBuckets, c.TimeBucket)
 		if !c.Whole {
@@ -94,7 +94,7 @@ func (a Ask) pieces() (windows []Window, timeBuckets []time.Duration) {
 	return windows, timeBuckets
 }
 
-func (a Ask) args() map[string]any {
+func (a ProfileQuery) args() map[string]any {
 	args := filterArgs(a.Window, a.Filter)
 	if len(a.Compared) > 0 { // each deployment has its own window and bucket
 		delete(args, "from_ns")
@@ -108,17 +108,17 @@ func (a Ask) args() map[string]any {
 	return args
 }
 
-// prepare fills the table of the compared deployments that statements read.
-func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
+// fillCompared fills the table of the compared deployments that statements read.
+func (w *Warehouse) fillCompared(ctx context.Context, compared []Compared) error {
 	if len(compared) == 0 {
 		return nil
 	}
-	g := smallTable{columns: append(texts("service_namespace", "service", "environment", "version", "side"), longs("from_ns", "to_ns", "slot_ns")...)}
+	g := smallTable{columns: append(textColumns("service_namespace", "service", "environment", "version", "side"), longColumns("from_ns", "to_ns", "slot_ns")...)}
 	for _, c := range compared {
 		from, to := c.Window.nanos()
 		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.TimeBucket.Nanoseconds()})
 	}
-	return w.give(ctx, "compared", g)
+	return w.fillTable(ctx, "compared", g)
 }
 
 // Edge is the cost of one callee to a method.
@@ -132,8 +132,8 @@ type Edge struct {
 
 // Profiles returns the profile of every method with measurements of any kind, and the edges from callers to
 // callees.
-func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edges []Edge, err error) {
-	if err := w.prepare(ctx, a.Compared); err != nil {
+func (w *Warehouse) Profiles(ctx context.Context, a ProfileQuery) (methods []Profile, edges []Edge, err error) {
+	if err := w.fillCompared(ctx, a.Compared); err != nil {
 		return nil, nil, err
 	}
 	s := a.scope()
@@ -143,11 +143,11 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 			return nil, nil, err
 		}
 	}
-	err = w.each(ctx, "profile", s, a.args(), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "profile", s, a.args(), func(rows *sql.Rows) error {
 		var p Profile
 		var what, caller string
-		err := rows.Scan(&what, into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), into(&p.Version), &p.Side, into(&caller), &p.Full,
-			&p.N, &p.X, into(&p.Class), into(&p.Method), into(&p.Signature),
+		err := rows.Scan(&what, nullable(&p.Namespace), nullable(&p.Service.Name), nullable(&p.Environment), nullable(&p.Version), &p.Side, nullable(&caller), &p.Full,
+			&p.N, &p.X, nullable(&p.Class), nullable(&p.Method), nullable(&p.Signature),
 			&p.Records, &p.Clusters, &p.SelfX,
 			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX, &p.OrphanX,
 			&p.NN, &p.NX, &p.XX, &p.NS, &p.SS)
@@ -165,9 +165,9 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 // Services returns the services with rows on the dates of the window.
 func (w *Warehouse) Services(ctx context.Context) ([]Service, error) {
 	var out []Service
-	err := w.each(ctx, "services", scope{}, nil, func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "services", scope{}, nil, func(rows *sql.Rows) error {
 		var s Service
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment))
+		err := rows.Scan(nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment))
 		out = append(out, s)
 		return err
 	})

@@ -30,7 +30,7 @@ var comparedOnSums = map[string]string{
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of other statements, and statements for BigQuery alone.
 	"last_beats": "", "method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
-	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "create_uncounted": "", "uncounted_from": "", "is_pending": "", "of_sums": "", "tallied_sums": "", "view_of_method_cost": "", "extent": "",
+	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "create_uncounted": "", "uncounted_from": "", "is_pending": "", "of_sums": "", "sums_of_counts": "", "view_of_method_cost": "", "extent": "",
 }
 
 func TestRollup_EveryStatementCompared(t *testing.T) {
@@ -115,7 +115,7 @@ func askMore(t *testing.T, root string) answers {
 	}
 	owner := func(c Class) string { return "team of " + c.Class }
 	for _, group := range [][]string{{"owner"}, {"service", "version"}, {"class", "method"}} {
-		costs, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour, Group: group, Owners: owner, Price: place})
+		costs, err := w.Costs(ctx, CostQuery{TimeBucket: time.Hour, Group: group, Owners: owner, Price: place})
 		must(err)
 		for _, g := range costs.Groups {
 			a.add(fmt.Sprintf("group %v %+v n", group, g.Group), g.N)
@@ -129,14 +129,14 @@ func askMore(t *testing.T, root string) answers {
 			a.add(fmt.Sprintf("owned %v %s %s usd self usd", group, m.Owner, m.Full), m.SelfUSD)
 		}
 	}
-	wall, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour, Metric: Wall})
+	wall, err := w.Costs(ctx, CostQuery{TimeBucket: time.Hour, Metric: Wall})
 	must(err)
 	for _, m := range wall.Methods {
 		a.add(fmt.Sprintf("wall %v %s n", m.Version, m.Full), m.N)
 		a.add(fmt.Sprintf("wall %v %s x", m.Version, m.Full), m.X)
 		a.add(fmt.Sprintf("wall %v %s self x", m.Version, m.Full), m.SelfX)
 	}
-	bills, err := w.Bills(ctx, CostAsk{Price: place})
+	bills, err := w.Bills(ctx, CostQuery{Price: place})
 	must(err)
 	for _, b := range bills {
 		a.add("bill "+b.Service.String()+" cpu", b.CPUNS)
@@ -179,7 +179,7 @@ func askMore(t *testing.T, root string) answers {
 				chosen = append(chosen, m)
 			}
 		}
-		points, err := w.History(ctx, Ask{Metric: metric, TimeBucket: time.Hour}, time.Hour, chosen)
+		points, err := w.History(ctx, ProfileQuery{Metric: metric, TimeBucket: time.Hour}, time.Hour, chosen)
 		must(err)
 		for _, p := range points {
 			name := fmt.Sprintf("history %s %s.%s %s %s ", metric, p.Class, p.Method, p.Version, p.At.Format(time.RFC3339))
@@ -268,7 +268,7 @@ func distributionOf(t *testing.T, root string) map[string][]Share {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	costs, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour})
+	costs, err := w.Costs(ctx, CostQuery{TimeBucket: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func distributionOf(t *testing.T, root string) map[string][]Share {
 	}
 	out := map[string][]Share{}
 	for _, metric := range []Metric{CPU, Wall} {
-		shares, err := w.Distribution(ctx, Ask{Metric: metric}, chosen)
+		shares, err := w.Distribution(ctx, ProfileQuery{Metric: metric}, chosen)
 		if err != nil {
 			t.Fatal(err)
 		}

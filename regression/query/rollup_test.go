@@ -48,7 +48,7 @@ func ask(t *testing.T, root string) answers {
 	defer w.Close()
 	a := answers{}
 	for _, metric := range []Metric{CPU, Wall} {
-		profiles, edges, err := w.Profiles(ctx, Ask{Metric: metric, TimeBucket: time.Hour})
+		profiles, edges, err := w.Profiles(ctx, ProfileQuery{Metric: metric, TimeBucket: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func ask(t *testing.T, root string) answers {
 			t.Fatal(err)
 		}
 	}
-	costs, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour})
+	costs, err := w.Costs(ctx, CostQuery{TimeBucket: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func ask(t *testing.T, root string) answers {
 		a.add(name+"errors", m.Errors)
 		a.add(name+"waits", m.Waits)
 	}
-	bills, err := w.Bills(ctx, CostAsk{})
+	bills, err := w.Bills(ctx, CostQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestRollup_InstancesOfPartialRollup(t *testing.T) {
 		}
 		defer w.Close()
 		got := map[string]int64{}
-		bills, err := w.Bills(t.Context(), CostAsk{})
+		bills, err := w.Bills(t.Context(), CostQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestRollup_InstancesOfPartialRollup(t *testing.T) {
 			got["bill of "+b.Name] = b.Instances
 		}
 		for _, group := range []string{"service", "environment"} {
-			costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour, Group: []string{group}})
+			costs, err := w.Costs(t.Context(), CostQuery{TimeBucket: time.Hour, Group: []string{group}})
 			if err != nil {
 				t.Fatal(err)
 			}

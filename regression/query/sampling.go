@@ -41,18 +41,18 @@ var bases = [...]string{methodspan.BasisAssumed, methodspan.BasisConfigured, met
 // Sampling returns the sampling of every method and version.
 func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sampling, error) {
 	var out []Sampling
-	err := w.each(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Sampling
 		var first, last int64
 		var rests [len(bases)]int64
-		columns := []any{into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method),
-			into(&s.Signature), into(&s.Revision), &first, &last, into(&s.Calls), into(&s.Measured), into(&s.CPUMeasured), into(&s.Tail),
-			into(&s.P), into(&s.LowestP), into(&s.HighestP), into(&s.CPUP), into(&s.ConfiguredRate)}
+		columns := []any{nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment), nullable(&s.Version), nullable(&s.Class), nullable(&s.Method),
+			nullable(&s.Signature), nullable(&s.Revision), &first, &last, nullable(&s.Calls), nullable(&s.Measured), nullable(&s.CPUMeasured), nullable(&s.Tail),
+			nullable(&s.P), nullable(&s.LowestP), nullable(&s.HighestP), nullable(&s.CPUP), nullable(&s.ConfiguredRate)}
 		for i := range rests {
 			columns = append(columns, &rests[i])
 		}
-		err := rows.Scan(append(columns, into(&s.Tier))...)
-		s.First, s.Last = at(first), at(last)
+		err := rows.Scan(append(columns, nullable(&s.Tier))...)
+		s.First, s.Last = timeOf(first), timeOf(last)
 		for _, measured := range []*int64{&s.Measured, &s.CPUMeasured, &s.Tail} {
 			*measured = atMostCounted(*measured, s.Calls)
 		}
@@ -79,9 +79,9 @@ type AssumedCalls struct {
 // Assumed returns the methods and versions with such calls.
 func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]AssumedCalls, error) {
 	var out []AssumedCalls
-	err := w.each(ctx, "assumed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "assumed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var a AssumedCalls
-		err := rows.Scan(into(&a.Namespace), into(&a.Name), into(&a.Environment), into(&a.Version), into(&a.Class), into(&a.Method), into(&a.Calls))
+		err := rows.Scan(nullable(&a.Namespace), nullable(&a.Name), nullable(&a.Environment), nullable(&a.Version), nullable(&a.Class), nullable(&a.Method), nullable(&a.Calls))
 		out = append(out, a)
 		return err
 	})
@@ -92,9 +92,9 @@ func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]Ass
 // process that sent them.
 func (w *Warehouse) Merged(ctx context.Context, window Window, f Filter) ([]Service, error) {
 	var out []Service
-	err := w.each(ctx, "merged", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "merged", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Service
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment))
+		err := rows.Scan(nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment))
 		out = append(out, s)
 		return err
 	})

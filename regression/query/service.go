@@ -31,17 +31,17 @@ func (s Service) String() string {
 	return name
 }
 
-// orZero scans a column that can be NULL; NULL becomes the zero value.
-type orZero[T any] struct{ into *T }
+// nullableScanner scans a column that can be NULL; NULL becomes the zero value.
+type nullableScanner[T any] struct{ into *T }
 
-func (o orZero[T]) Scan(v any) error {
+func (o nullableScanner[T]) Scan(v any) error {
 	var n sql.Null[T]
 	err := n.Scan(v)
 	*o.into = n.V
 	return err
 }
 
-func into[T any](v *T) sql.Scanner { return orZero[T]{v} }
+func nullable[T any](v *T) sql.Scanner { return nullableScanner[T]{v} }
 
 // Run is a period in which a version was active without a gap.
 type Run struct {
@@ -72,18 +72,18 @@ func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Windo
 	var calls float64
 	args := filterArgs(window, f)
 	args["unit_ns"] = unit.Nanoseconds()
-	err := w.each(ctx, "runs", scope{Filter: f}, args, func(rows *sql.Rows) error {
+	err := w.queryRows(ctx, "runs", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		r := Run{Unit: unit}
 		var first, last, until, oldest, unknown, listed int64
-		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
-			into(&first), into(&last), into(&until), into(&oldest), into(&unknown),
-			into(&r.Measured), into(&r.CPUMeasured), into(&r.Assumed), into(&listed), into(&r.Revision), into(&calls))
+		err := rows.Scan(nullable(&r.Namespace), nullable(&r.Name), nullable(&r.Environment), nullable(&r.Version),
+			nullable(&first), nullable(&last), nullable(&until), nullable(&oldest), nullable(&unknown),
+			nullable(&r.Measured), nullable(&r.CPUMeasured), nullable(&r.Assumed), nullable(&listed), nullable(&r.Revision), nullable(&calls))
 		for _, measured := range []*int64{&r.Measured, &r.CPUMeasured, &r.Assumed} {
 			*measured = atMostCounted(*measured, calls)
 		}
-		r.First, r.Last, r.Until = at(first), at(last), at(until)
+		r.First, r.Last, r.Until = timeOf(first), timeOf(last), timeOf(until)
 		if oldest != 0 {
-			r.OldestProcess = at(oldest)
+			r.OldestProcess = timeOf(oldest)
 		}
 		r.UnknownProcesses, r.ListPrice = unknown > 0, listed > 0
 		runs = append(runs, r)
@@ -92,7 +92,7 @@ func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Windo
 	return runs, err
 }
 
-func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
+func timeOf(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
 func filterArgs(window Window, f Filter) map[string]any {
 	from, to := window.nanos()

@@ -50,22 +50,22 @@ func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]str
 	for _, metric := range []Metric{CPU, Wall} {
 		timeBucket := map[Metric]time.Duration{CPU: sumsFrom, Wall: time.Minute}[metric] // rollup sums, and rows
 		for _, template := range []string{"profile", "history", "distribution"} {
-			add(template+"_"+string(metric), template, Ask{Metric: metric, TimeBucket: timeBucket}.scope())
+			add(template+"_"+string(metric), template, ProfileQuery{Metric: metric, TimeBucket: timeBucket}.scope())
 		}
 		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric], Of: compared})
 		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
-		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}}.scope())
-		add("profile_warm_up_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}, WarmUp: time.Minute}.scope())
+		add("profile_sides_"+string(metric), "profile", ProfileQuery{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}}.scope())
+		add("profile_warm_up_"+string(metric), "profile", ProfileQuery{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}, WarmUp: time.Minute}.scope())
 	}
 	add("members", "members", scope{Of: compared})
 	for _, template := range []string{"services", "places", "priced", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "measured_above_counted", "duplicates", "stock", "extent", "pending", "began", "assumed", "merged", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
-	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
-	add("cost_of_service", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Of: compared, Group: []string{"service_namespace", "service", "environment", "version", "class", "method"}})
-	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Summed: true, Group: []string{"owner"}, Owned: true, Repriced: true})
-	add("cost_wall", "cost", scope{metricColumns: columnsOf[Wall], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
-	add("cost_goroutine_groups", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner", "goroutine_group"}, Owned: true, Repriced: true})
+	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, CostGroup: []string{"service_namespace", "service", "environment", "class", "method"}})
+	add("cost_of_service", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Of: compared, CostGroup: []string{"service_namespace", "service", "environment", "version", "class", "method"}})
+	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Summed: true, CostGroup: []string{"owner"}, Owned: true, Repriced: true})
+	add("cost_wall", "cost", scope{metricColumns: columnsOf[Wall], Errors: true, CostGroup: []string{"service_namespace", "service", "environment", "class", "method"}})
+	add("cost_goroutine_groups", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, CostGroup: []string{"owner", "goroutine_group"}, Owned: true, Repriced: true})
 	add("assumed_no_frameworks", "assumed", scope{NoFrameworks: true})
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})

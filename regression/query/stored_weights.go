@@ -27,7 +27,7 @@ func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error
 	if err != nil {
 		return nil, err
 	}
-	user := &Warehouse{Snapshot: w.Snapshot, Window: w.Window, Files: w.Files, into: w.into, weighed: weighed}
+	user := &Warehouse{Snapshot: w.Snapshot, Window: w.Window, Files: w.Files, exportPath: w.exportPath, weighed: weighed}
 	if err := user.start(ctx, append(more, asLikely)...); err != nil {
 		return nil, errors.Join(err, user.Close())
 	}

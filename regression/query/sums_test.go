@@ -87,7 +87,7 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, timeBucket ti
 	t.Helper()
 	out := map[string][]float64{}
 	add := func(values []float64, key ...any) { out[fmt.Sprintf("%q", key)] = values }
-	profile := func(what string, a Ask) {
+	profile := func(what string, a ProfileQuery) {
 		profiles, edges, err := w.Profiles(t.Context(), a)
 		if err != nil {
 			t.Fatal(err)
@@ -101,13 +101,13 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, timeBucket ti
 			add([]float64{e.N, e.X}, what, "edge", e.Service, e.Side, e.Caller, e.Callee)
 		}
 	}
-	profile("all", Ask{Metric: m, Window: window, TimeBucket: timeBucket})
+	profile("all", ProfileQuery{Metric: m, Window: window, TimeBucket: timeBucket})
 	shop := Service{Namespace: "store", Name: "shop", Environment: "prod"}
-	profile("sides", Ask{Metric: m, Compared: []Compared{
+	profile("sides", ProfileQuery{Metric: m, Compared: []Compared{
 		{Service: shop, Side: SideBase, Version: "1", Window: window, TimeBucket: timeBucket},
 		{Service: shop, Side: SideHead, Version: "2", Window: window, TimeBucket: timeBucket},
 	}})
-	costs, err := w.Costs(t.Context(), CostAsk{Window: window, TimeBucket: timeBucket, Group: []string{"service", "version"}})
+	costs, err := w.Costs(t.Context(), CostQuery{Window: window, TimeBucket: timeBucket, Group: []string{"service", "version"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,14 +123,14 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, timeBucket ti
 		add([]float64{e.Calls, e.N, e.X, e.USD, e.Waits}, "cost edge", e.Service, e.Version, e.Caller, e.Callee)
 	}
 	chosen := []MethodName{{Service: shop, Class: "cart.Cart", Method: "Add"}, {Service: shop, Method: "Total"}}
-	points, err := w.History(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket}, 3*timeBucket, chosen)
+	points, err := w.History(t.Context(), ProfileQuery{Metric: m, Window: window, TimeBucket: timeBucket}, 3*timeBucket, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range points {
 		add([]float64{p.Calls, float64(p.Records), float64(p.Clusters), p.N, p.X, p.NN, p.NX, p.XX}, "history", p.MethodName, p.Version, p.At)
 	}
-	shares, err := w.Distribution(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket}, chosen)
+	shares, err := w.Distribution(t.Context(), ProfileQuery{Metric: m, Window: window, TimeBucket: timeBucket}, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Wind
 			GROUP BY service_namespace, service, environment, version, name, instance, start_ns - MOD(start_ns, %[7]d)
 		)
 		GROUP BY key`, fullName, c.Measured, c.Weight, c.Value, from, to, timeBucket.Nanoseconds()))
-	profiles, _, err := w.Profiles(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket})
+	profiles, _, err := w.Profiles(t.Context(), ProfileQuery{Metric: m, Window: window, TimeBucket: timeBucket})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Wind
 		FROM method_cost
 		WHERE kind IN ('call', 'counts', 'aggregate') AND start_ns >= %d AND start_ns < %d
 		GROUP BY key`, fullName, from, to))
-	costs, err := w.Costs(t.Context(), CostAsk{Window: window, TimeBucket: timeBucket})
+	costs, err := w.Costs(t.Context(), CostQuery{Window: window, TimeBucket: timeBucket})
 	if err != nil {
 		t.Fatal(err)
 	}

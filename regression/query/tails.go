@@ -27,18 +27,18 @@ type Tail struct {
 // Tails returns the tails of every method with measured calls. The window can begin before the window of the
 // warehouse.
 func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []Tail, err error) {
-	w, done, err := w.since(ctx, window.From)
+	w, done, err := w.extendTo(ctx, window.From)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	err = w.each(ctx, "tails", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.queryRows(ctx, "tails", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var t Tail
 		var above int64
 		var octave sql.NullInt64
 		var part stats.Octave
-		err := rows.Scan(into(&t.Namespace), into(&t.Name), into(&t.Environment), into(&t.Class), into(&t.Method), &above, &octave,
-			into(&t.Measured), into(&t.CPUMeasured), &t.Powers.N, &t.Powers.X, &t.Powers.XX, &t.Powers.XXX, &part.Records, &part.Logs)
+		err := rows.Scan(nullable(&t.Namespace), nullable(&t.Name), nullable(&t.Environment), nullable(&t.Class), nullable(&t.Method), &above, &octave,
+			nullable(&t.Measured), nullable(&t.CPUMeasured), &t.Powers.N, &t.Powers.X, &t.Powers.XX, &t.Powers.XXX, &part.Records, &part.Logs)
 		t.Above = above == 1
 		if last := len(out) - 1; last < 0 || out[last].MethodName != t.MethodName || out[last].Above != t.Above {
 			out = append(out, Tail{MethodName: t.MethodName, Above: t.Above, Octaves: stats.Octaves{}})
@@ -56,9 +56,9 @@ func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []T
 	return out, err
 }
 
-// since returns the same commit with rows from an earlier time, if it has any, and a function that releases
+// extendTo returns the same commit with rows from an earlier time, if it has any, and a function that releases
 // it.
-func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func() error, error) {
+func (w *Warehouse) extendTo(ctx context.Context, from time.Time) (*Warehouse, func() error, error) {
 	if w.Window.From.IsZero() || !from.Before(w.Window.From) {
 		return w, func() error { return nil }, nil
 	}
@@ -75,7 +75,7 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 			return w, func() error { return nil }, nil
 		}
 	} else {
-		longer.Files, err = w.earlier(ctx, from)
+		longer.Files, err = w.filesSince(ctx, from)
 	}
 	if err == nil {
 		err = longer.verify(ctx, false)
@@ -84,7 +84,7 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 		err = longer.start(ctx)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open rows from %s, which say how skewed calls are: %w", from.UTC().Format(time.RFC3339), err), longer.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open rows from %s, to compute the skewness of calls: %w", from.UTC().Format(time.RFC3339), err), longer.Close())
 	}
 	return longer, longer.Close, nil
 }

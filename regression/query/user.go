@@ -91,7 +91,7 @@ func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin 
 			return err
 		}
 	}
-	return w.explain(ctx, rows.Err())
+	return w.explainDamage(ctx, rows.Err())
 }
 
 // Export writes all rows of a SELECT of the user to the file given to Into, as Parquet with the types of the
@@ -118,8 +118,8 @@ func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err er
 	if read.kind != duckdb.STATEMENT_TYPE_SELECT {
 		return 0, errors.New("only the rows of a SELECT are written to a file")
 	}
-	err = conn.QueryRowContext(ctx, "COPY (SELECT * FROM ("+read.text+"\n)) TO "+quoteText(w.into)+" (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)").Scan(&rows)
-	return rows, w.explain(ctx, err)
+	err = conn.QueryRowContext(ctx, "COPY (SELECT * FROM ("+read.text+"\n)) TO "+quoteText(w.exportPath)+" (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)").Scan(&rows)
+	return rows, w.explainDamage(ctx, err)
 }
 
 // startUser starts the statement. The returned tableReading is empty for BigQuery.
@@ -151,7 +151,7 @@ func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql
 	}
 	rows, err := conn.QueryContext(ctx, read.text)
 	if err != nil {
-		return nil, nil, nil, errors.Join(w.explain(ctx, err), conn.Close())
+		return nil, nil, nil, errors.Join(w.explainDamage(ctx, err), conn.Close())
 	}
 	return rows, read, func() { rows.Close(); conn.Close() }, nil
 }

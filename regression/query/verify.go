@@ -15,14 +15,14 @@ import (
 func (w *Warehouse) verify(ctx context.Context, sums bool) error {
 	err := w.verified.Verify(ctx, w.Files)
 	if sums && w.cache == nil && ctx.Err() == nil {
-		_, serr := w.sound(ctx, sumsOf(w.Snapshot, w.Window))
+		_, serr := w.intactRollups(ctx, sumsOf(w.Snapshot, w.Window))
 		err = errors.Join(err, serr)
 	}
 	return err
 }
 
-// sound returns the rollups that are unchanged since their commit; the error names the others.
-func (w *Warehouse) sound(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
+// intactRollups returns the rollups that are unchanged since their commit; the error names the others.
+func (w *Warehouse) intactRollups(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
 	files := make([]parquet.File, len(sums))
 	for i := range sums {
 		files[i] = sums[i].File
@@ -50,9 +50,9 @@ func (w *Warehouse) Verify(ctx context.Context) error {
 	return err
 }
 
-// explain adds the names of damaged files to the error of a statement that failed because of them. The engine
+// explainDamage adds the names of damaged files to the error of a statement that failed because of them. The engine
 // does not name the file, or not its damage. Files can have changed since they were verified.
-func (w *Warehouse) explain(ctx context.Context, err error) error {
+func (w *Warehouse) explainDamage(ctx context.Context, err error) error {
 	if err == nil || w.remote != nil || ctx.Err() != nil {
 		return err
 	}
@@ -70,5 +70,5 @@ func (w *Warehouse) explain(ctx context.Context, err error) error {
 	if len(damaged) == 0 || ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(append(damaged, fmt.Errorf("which the engine says as: %w", err))...)
+	return errors.Join(append(damaged, fmt.Errorf("the engine reports: %w", err))...)
 }

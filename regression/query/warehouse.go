@@ -52,23 +52,23 @@ type Warehouse struct {
 	Files    []parquet.File // that can contain rows on the dates of the window
 	Roots    []Root         // directories and buckets of the files; none in BigQuery
 
-	reopen   func(context.Context, Window) (*Warehouse, error)
-	sums     []table.Sums   // rollups of Files, see hourly
-	hours    []parquet.File // files in the views that hourly defined last
-	db       *sql.DB
-	dialect  dialect
-	bounds   bounds
-	spill    string
-	into     string           // path that Export writes to, or ""
-	remote   *remote          // nil for files
-	bucket   *bucket.Bucket   // nil unless the files are in a bucket
-	others   []*bucket.Bucket // the buckets of several roots
-	cache    *bucket.Cache    // local files of the buckets
-	notices  io.Writer        // destination of messages about downloads
-	verified *parquet.VerifiedFiles
-	given    map[string]smallTable
-	user     *Warehouse // the same rows for statements of the user, opened on first use
-	weighed  bool       // the weights of all rows are stored
+	reopen     func(context.Context, Window) (*Warehouse, error)
+	sums       []table.Sums   // rollups of Files, see hourly
+	hours      []parquet.File // files in the views that hourly defined last
+	db         *sql.DB
+	dialect    dialect
+	bounds     bounds
+	spill      string
+	exportPath string           // path that Export writes to, or ""
+	remote     *remote          // nil for files
+	bucket     *bucket.Bucket   // nil unless the files are in a bucket
+	others     []*bucket.Bucket // the buckets of several roots
+	cache      *bucket.Cache    // local files of the buckets
+	notices    io.Writer        // destination of messages about downloads
+	verified   *parquet.VerifiedFiles
+	given      map[string]smallTable
+	user       *Warehouse // the same rows for statements of the user, opened on first use
+	weighed    bool       // the weights of all rows are stored
 
 	noFrameworks bool // rows of frameworks are left out
 }
@@ -118,7 +118,7 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 		return nil, err
 	}
 	set := settingsOf(options)
-	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: set.into, notices: set.notices, verified: set.verified}
+	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, exportPath: set.exportPath, notices: set.notices, verified: set.verified}
 	var damage error
 	w.Files, damage = filesOf(snapshot, window)
 	w.sums = sumsOf(snapshot, window)
@@ -131,7 +131,7 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 		return nil, err
 	}
 	if err := w.start(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open warehouse %s: %w", root, w.explain(ctx, err)), w.Close())
+		return nil, errors.Join(fmt.Errorf("open warehouse %s: %w", root, w.explainDamage(ctx, err)), w.Close())
 	}
 	return w, nil
 }
@@ -189,11 +189,11 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	}
 	allowed = append(allowed, paths...)
 	paths = paths[:len(w.Files)]
-	if w.into != "" {
-		if w.into, err = filepath.Abs(w.into); err != nil {
+	if w.exportPath != "" {
+		if w.exportPath, err = filepath.Abs(w.exportPath); err != nil {
 			return err
 		}
-		allowed = append(allowed, quoteText(w.into))
+		allowed = append(allowed, quoteText(w.exportPath))
 	}
 	w.dialect = duckdbDialect
 	w.dialect.Parted = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Prefix != w.Files[0].Prefix })
@@ -272,8 +272,8 @@ func (w *Warehouse) Close() error {
 	return err
 }
 
-// each runs one of the statements of sql/ and calls read for every row.
-func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[string]any, read func(*sql.Rows) error) error {
+// queryRows runs one of the statements of sql/ and calls read for every row.
+func (w *Warehouse) queryRows(ctx context.Context, name string, s scope, args map[string]any, read func(*sql.Rows) error) error {
 	if s.dialect == (dialect{}) {
 		s.dialect = w.dialect
 	}
@@ -291,7 +291,7 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 	}
 	rows, err := w.db.QueryContext(ctx, text, named...)
 	if err != nil {
-		return w.explain(ctx, fmt.Errorf("query %s: %w", name, err))
+		return w.explainDamage(ctx, fmt.Errorf("query %s: %w", name, err))
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -300,7 +300,7 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return w.explain(ctx, fmt.Errorf("query %s: %w", name, err))
+		return w.explainDamage(ctx, fmt.Errorf("query %s: %w", name, err))
 	}
 	return nil
 }
@@ -316,8 +316,8 @@ type givenColumn struct {
 	long bool // INT64, otherwise text
 }
 
-// give replaces the contents of a small table.
-func (w *Warehouse) give(ctx context.Context, name string, g smallTable) error {
+// fillTable replaces the contents of a small table.
+func (w *Warehouse) fillTable(ctx context.Context, name string, g smallTable) error {
 	if w.remote != nil {
 		w.given[name] = g
 		return nil
@@ -345,7 +345,7 @@ func (w *Warehouse) give(ctx context.Context, name string, g smallTable) error {
 	return nil
 }
 
-func texts(names ...string) []givenColumn {
+func textColumns(names ...string) []givenColumn {
 	out := make([]givenColumn, len(names))
 	for i, n := range names {
 		out[i].name = n
@@ -353,8 +353,8 @@ func texts(names ...string) []givenColumn {
 	return out
 }
 
-func longs(names ...string) []givenColumn {
-	out := texts(names...)
+func longColumns(names ...string) []givenColumn {
+	out := textColumns(names...)
 	for i := range out {
 		out[i].long = true
 	}

@@ -88,7 +88,7 @@ func TestWeights_IndependentOfWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		profiles, _, err := w.Profiles(context.Background(), Ask{Metric: CPU, Window: window, TimeBucket: time.Minute})
+		profiles, _, err := w.Profiles(context.Background(), ProfileQuery{Metric: CPU, Window: window, TimeBucket: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func TestWarmUp_Excluded(t *testing.T) {
 		for _, item := range items {
 			for i := range item.Rows {
 				r := &item.Rows[i]
-				start := at(r.Resource.ProcessStartNS)
+				start := timeOf(r.Resource.ProcessStartNS)
 				if r.Resource.ProcessStartNS == 0 {
 					start = fixture.Start
 					if r.Resource.Version == "2" {
@@ -49,7 +49,7 @@ func TestWarmUp_Excluded(t *testing.T) {
 						start = from
 					}
 				}
-				if began := at(r.StartNS); r.Kind == methodspan.KindCall && !began.Before(from) && !began.Before(start.Add(warmUp)) {
+				if began := timeOf(r.StartNS); r.Kind == methodspan.KindCall && !began.Before(from) && !began.Before(start.Add(warmUp)) {
 					key := r.Resource.Version + " " + r.Class + "." + r.Method
 					want[key] = sum{want[key].n + 1, want[key].x + float64(r.CPUNS)}
 				}
@@ -57,7 +57,7 @@ func TestWarmUp_Excluded(t *testing.T) {
 		}
 		for _, timeBucket := range []time.Duration{time.Minute, time.Hour} {
 			window := Window{From: from, To: fixture.Start.Add(time.Hour)}
-			profiles, _, err := w.Profiles(t.Context(), Ask{Metric: CPU, WarmUp: warmUp, Compared: []Compared{
+			profiles, _, err := w.Profiles(t.Context(), ProfileQuery{Metric: CPU, WarmUp: warmUp, Compared: []Compared{
 				{Service: shop, Side: SideBase, Version: "1", Window: window, TimeBucket: timeBucket},
 				{Service: shop, Side: SideHead, Version: "2", Window: window, TimeBucket: timeBucket},
 			}})

@@ -50,7 +50,7 @@ type Options struct {
 // Gather reads the content of the report from the warehouse. It fails with query.ErrNoData if the window is empty.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone, top: o.Top}
-	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.Remembering(o.Verified), query.LeaveOutFrameworks(o.NoFrameworks))
+	w, err := query.Open(ctx, o.Warehouse, o.Window, query.WithNotices(o.Notices), query.WithVerifiedFiles(o.Verified), query.WithoutFrameworks(o.NoFrameworks))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	if len(r.Health.Services) == 0 {
-		return nil, w.Nothing(ctx, o.Filter, o.Window, o.Zone)
+		return nil, w.NoRowsError(ctx, o.Filter, o.Window, o.Zone)
 	}
 	r.Instances = len(r.Health.Processes)
 	return r, nil
@@ -102,7 +102,7 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	var edges []query.Edge
 	if metric == query.CPU { // cost.Compute has read them
 		edges = ofAllVersions(costs.Edges)
-	} else if _, edges, err = w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: time.Hour}); err != nil {
+	} else if _, edges, err = w.Profiles(ctx, query.ProfileQuery{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: time.Hour}); err != nil {
 		return err
 	}
 	r.Trees, r.TreesLeft = trees(edges, o.Top)
@@ -241,7 +241,7 @@ func (r *Report) addMethods(ctx context.Context, w *query.Warehouse, o Options, 
 		return nil
 	}
 	bucket := bucketFor(timeSpan(runs))
-	ask := query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: max(bucket/6, time.Second)}
+	ask := query.ProfileQuery{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: max(bucket/6, time.Second)}
 	points, err := w.History(ctx, ask, bucket, chosen)
 	if err != nil {
 		return err

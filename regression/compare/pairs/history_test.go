@@ -125,7 +125,7 @@ func TestHistory_BigQueryReadsOnce(t *testing.T) {
 	}
 	spent := new(bigquery.Spent)
 	for range 20 { // a command with many services reads as much
-		w, err := query.Open(t.Context(), address, query.Window{}, query.Counting(spent))
+		w, err := query.Open(t.Context(), address, query.Window{}, query.CountBytes(spent))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestHistory_BigQueryReadsOnce(t *testing.T) {
 	o := Options{Remembered: new(Remembered), AsOf: fixture.Start.Add(day)}
 	count := func() int {
 		asked = 0
-		gotPercent, gotFrom := hostsDiffer(t, address, o, query.Counting(spent))
+		gotPercent, gotFrom := hostsDiffer(t, address, o, query.CountBytes(spent))
 		if gotFrom != from || math.Abs(gotPercent-percent) > 1e-6 {
 			t.Errorf("+%g%% from %s; from files +%g%% from %s", gotPercent, gotFrom, percent, from)
 		}
@@ -152,13 +152,13 @@ func TestHistory_BigQueryReadsOnce(t *testing.T) {
 		t.Errorf("%d queries after a day, %d before", again, first)
 	}
 	asked = 0
-	_, few := hostsDiffer(t, address, Options{}, query.Counting(new(bigquery.Spent)))
+	_, few := hostsDiffer(t, address, Options{}, query.CountBytes(new(bigquery.Spent)))
 	if want := "these processes, an earlier deployment of the service and the defaults"; few != want || asked > 2*alone {
 		t.Errorf("%d queries and %q, without history %d; want %q", asked, few, alone, want)
 	}
 	asked = 0
 	o.Remembered = new(Remembered)
-	_, none := hostsDiffer(t, address+fmt.Sprintf("&max_bytes_billed=%d", alone*fake.DryRunBytes), o, query.Counting(new(bigquery.Spent)))
+	_, none := hostsDiffer(t, address+fmt.Sprintf("&max_bytes_billed=%d", alone*fake.DryRunBytes), o, query.CountBytes(new(bigquery.Spent)))
 	if none != "these processes and the defaults" || asked != alone {
 		t.Errorf("%d queries and %q where the limit leaves none over", asked, none)
 	}
@@ -166,7 +166,7 @@ func TestHistory_BigQueryReadsOnce(t *testing.T) {
 
 	// With a small table, each query is billed for more than the sum of what the queries read.
 	s.QueryBytes = 1000
-	if _, few := hostsDiffer(t, address, Options{}, query.Counting(new(bigquery.Spent))); few != "these processes, an earlier deployment of the service and the defaults" {
+	if _, few := hostsDiffer(t, address, Options{}, query.CountBytes(new(bigquery.Spent))); few != "these processes, an earlier deployment of the service and the defaults" {
 		t.Errorf("of a small table: %q", few)
 	}
 }

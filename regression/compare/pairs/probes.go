@@ -71,8 +71,8 @@ func probesBelow(costs [2]probecost.Costs, cells []query.Cell, sideOf func(int) 
 // rare expensive call changes the mean but not the cost of the other calls.
 func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) evidence.Side, p Pair) {
 	costs := [2]probecost.Costs{
-		evidence.Base: table.Of(p.Service, p.Base.Version),
-		evidence.Head: table.Of(p.Service, p.Head.Version),
+		evidence.Base: table.CostsOf(p.Service, p.Base.Version),
+		evidence.Head: table.CostsOf(p.Service, p.Head.Version),
 	}
 	if !costs[evidence.Base].Known() && !costs[evidence.Head].Known() {
 		return
@@ -86,7 +86,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 		c := &cells[i]
 		side := sideOf(c.Member)
 		n := probesOf(c, perCall[place{side, c.TimeBucket}])
-		if off := costs[side].Of(n); off != 0 && c.Sum > 0 {
+		if off := costs[side].Total(n); off != 0 && c.Sum > 0 {
 			left := max(atLeast, 1-off/c.Sum)
 			c.Sum *= left
 			c.Capped *= left

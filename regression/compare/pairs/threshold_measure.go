@@ -42,7 +42,7 @@ func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		bucket time.Duration
 	}
 	out := make([]measured, len(pairs))
-	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at maps services to pairs
+	asks, at := map[kind]query.ProfileQuery{}, map[kind]map[query.Service]int{} // at maps services to pairs
 	var kinds []kind
 	for i, p := range pairs {
 		k, bucket := kind{metric: metricOf(i)}, bucketFor(p, o)
@@ -54,7 +54,7 @@ func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		}
 		if at[k] == nil {
 			kinds = append(kinds, k)
-			asks[k], at[k] = query.Ask{Metric: k.metric, Filter: filter, WarmUp: o.WarmUp}, map[query.Service]int{}
+			asks[k], at[k] = query.ProfileQuery{Metric: k.metric, Filter: filter, WarmUp: o.WarmUp}, map[query.Service]int{}
 		}
 		at[k][p.Service] = i
 		out[i].metric = k.metric

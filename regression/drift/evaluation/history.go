@@ -60,7 +60,7 @@ func (o *Options) histories(ctx context.Context, w *query.Warehouse, window quer
 		return nil, err
 	}
 	if len(runs) == 0 {
-		return nil, needsDays(w.Nothing(ctx, o.Filter, o.Window, o.Zone))
+		return nil, needsDays(w.NoRowsError(ctx, o.Filter, o.Window, o.Zone))
 	}
 	metrics := o.metricsOf(runs)
 	asked := map[query.Metric]bool{}

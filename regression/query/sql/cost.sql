@@ -50,7 +50,7 @@ WITH
   {{- end}}
   WHERE true {{.Only "c."}}
 ),
-{{template "weighed" (.From "scoped").TellingCosts}},
+{{template "weighed" (.From "scoped").GroupByCostColumns}},
 seen AS (
   -- What was counted needs no slot and, as what has a caller, no cell. named says
   -- whether rows name instances (1), groups of them, as sums in the place of rows do (2), or
@@ -212,7 +212,7 @@ ranked AS (
     *,
     DENSE_RANK() OVER (ORDER BY {{.Service ""}}) AS service_id,
     DENSE_RANK() OVER (ORDER BY {{.Service ""}}, version) AS version_id,
-    {{if .Group}}DENSE_RANK() OVER (ORDER BY {{range $i, $c := .Group}}{{if $i}}, {{end}}{{$c}}{{end}}){{else}}1{{end}} AS group_id
+    {{if .CostGroup}}DENSE_RANK() OVER (ORDER BY {{range $i, $c := .CostGroup}}{{if $i}}, {{end}}{{$c}}{{end}}){{else}}1{{end}} AS group_id
   FROM {{if .ByGoroutineGroup}}mean_parts{{else}}means{{end}}
 ),
 single AS (
@@ -268,13 +268,13 @@ JOIN single AS a ON m.name_id = a.name_id
 UNION ALL
 SELECT
   'group' AS what,
-  {{.Grouped "service_namespace"}}, {{.Grouped "service"}}, {{.Grouped "environment"}}, {{.Grouped "version"}},
-  {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, {{.Grouped "goroutine_group"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
+  {{.CostGroupColumn "service_namespace"}}, {{.CostGroupColumn "service"}}, {{.CostGroupColumn "environment"}}, {{.CostGroupColumn "version"}},
+  {{.CostGroupColumn "class"}}, {{.CostGroupColumn "method"}}, {{.CostGroupColumn "owner"}}, {{.CostGroupColumn "goroutine_group"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
   0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors, 0 AS waits,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
-JOIN (SELECT DISTINCT group_id{{range .Group}}, {{.}}{{end}} FROM ranked) AS g ON g.group_id = s.group_id
+JOIN (SELECT DISTINCT group_id{{range .CostGroup}}, {{.}}{{end}} FROM ranked) AS g ON g.group_id = s.group_id
 UNION ALL
 SELECT
   'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, {{if .ByGoroutineGroup}}p.goroutine_group{{else}}CAST(NULL AS {{.Text}}) AS goroutine_group{{end}}, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,

@@ -12,7 +12,7 @@ WITH scoped AS {{.Inline}} (
   WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}
 ),
-{{template "weighed" (.From "scoped").Telling "instance" "bucket_ns" "slot_ns"}},
+{{template "weighed" (.From "scoped").GroupBy "instance" "bucket_ns" "slot_ns"}},
 clusters AS (
   SELECT
     key_id, bucket_ns,

@@ -44,7 +44,7 @@ weighed AS (
   FROM (
     {{- if .Summed}}
     SELECT
-      key_id, name_id,{{if .Tells "caller"}} holes,{{end}} {{range .Told}}{{.}}, {{end}}stratum, timed, 'raw' AS level, '' AS reason,
+      key_id, name_id,{{if .GroupsBy "caller"}} holes,{{end}} {{range .GroupedBy}}{{.}}, {{end}}stratum, timed, 'raw' AS level, '' AS reason,
       minute_ns AS start_ns, hour_ns, minute_ns,
       calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, both_x, errors, waits{{end}}
     FROM pieces
@@ -54,7 +54,7 @@ weighed AS (
     UNION ALL
     {{- else if not .Timed}}
     SELECT
-      k.key_id, k.name_id{{if .Tells "caller"}}, k.holes{{end}}{{.AsTold "r."}}, CAST(NULL AS {{.Text}}) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
+      k.key_id, k.name_id{{if .GroupsBy "caller"}}, k.holes{{end}}{{.CountGroupColumns "r."}}, CAST(NULL AS {{.Text}}) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
       r.hour_ns AS start_ns, r.hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,
       r.calls, CAST(0 AS {{.Double}}) AS measured, CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS cpu_n, CAST(NULL AS {{.Double}}) AS wall_n, CAST(NULL AS {{.Double}}) AS x
       {{- if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors, CAST(NULL AS {{.Double}}) AS waits{{end}}
@@ -64,7 +64,7 @@ weighed AS (
     UNION ALL
     {{- end}}
     SELECT
-      k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} {{range .Told}}r.{{.}}, {{end}}r.stratum, r.timed, r.level, r.reason,
+      k.key_id, k.name_id,{{if .GroupsBy "caller"}} k.holes,{{end}} {{range .GroupedBy}}r.{{.}}, {{end}}r.stratum, r.timed, r.level, r.reason,
       r.start_ns,
       {{- if .Summed}}
       r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,

@@ -37,9 +37,9 @@ scoped AS {{.Inline}} (
   WHERE true {{.Only "c."}}
 ),
 {{if .Sides -}}
-{{template "weighed" ((.From "scoped").OnlyTimed).Telling "side" "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
+{{template "weighed" ((.From "scoped").OnlyTimed).GroupBy "side" "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
 {{- else -}}
-{{template "weighed" ((.From "scoped").OnlyTimed).Telling "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
+{{template "weighed" ((.From "scoped").OnlyTimed).GroupBy "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
 {{- end}}
 seen AS {{.Stored}} (
   -- What was measured in the window. Cells matter only where the caller of some of a

@@ -284,7 +284,7 @@ func (b *bench) questions(goal float64) []about {
 // profile returns the query behind a comparison of versions, with all weights and clusters.
 func (q about) profile() asked {
 	return asked{"profile of " + q.name, q.window, q.goal, func(ctx context.Context, w *query.Warehouse) (int, error) {
-		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, TimeBucket: time.Hour})
+		profiles, _, err := w.Profiles(ctx, query.ProfileQuery{Metric: query.CPU, Window: q.window, Filter: q.filter, TimeBucket: time.Hour})
 		return len(profiles), err
 	}}
 }
@@ -319,7 +319,7 @@ func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 	}
 	var opened [2]struct{ files, bytes float64 }
 	for i, q := range b.questions(goal) {
-		w, err := query.Open(ctx, b.root, q.window, query.Remembering(b.verified))
+		w, err := query.Open(ctx, b.root, q.window, query.WithVerifiedFiles(b.verified))
 		if err != nil {
 			return err
 		}
@@ -352,7 +352,7 @@ func (b *bench) verify(ctx context.Context, what string) error {
 // time measures one query.
 func (b *bench) time(ctx context.Context, a asked, what string) error {
 	c, err := measure(func() error {
-		w, err := query.Open(ctx, b.root, a.window, query.Remembering(b.verified))
+		w, err := query.Open(ctx, b.root, a.window, query.WithVerifiedFiles(b.verified))
 		if err != nil {
 			return err
 		}
