@@ -62,8 +62,8 @@ func TestPages_VariablesExist(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(read)) {
-		if !strings.Contains(pages["docs/guides/deploy.md"], "`"+name+"`") {
-			t.Errorf("docs/guides/deploy.md does not explain %s, which %s reads", name, read[name])
+		if !strings.Contains(pages["docs/reference/configuration.md"], "`"+name+"`") {
+			t.Errorf("docs/reference/configuration.md does not explain %s, which %s reads", name, read[name])
 		}
 	}
 }

@@ -32,9 +32,9 @@ type BigQueryConfig struct {
 	Endpoints BigQueryEndpoints `mapstructure:"endpoints"`
 }
 
-// BigQueryEndpoints are addresses of the services; http:// sends no credentials
-// and is for emulators.
+// BigQueryEndpoints are addresses of the services.
 type BigQueryEndpoints struct {
+	// API, Write and Storage are the addresses of the services; http:// sends no credentials and is for emulators.
 	API     string `mapstructure:"api"`
 	Write   string `mapstructure:"write"`
 	Storage string `mapstructure:"storage"`

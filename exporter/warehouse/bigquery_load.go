@@ -21,9 +21,9 @@ const (
 
 // BigQueryLoadConfig configures load jobs.
 type BigQueryLoadConfig struct {
-	// Bucket is the Cloud Storage bucket that files are loaded from. Prefix is the beginning of its
-	// object names.
+	// Bucket is the Cloud Storage bucket that files are loaded from.
 	Bucket string `mapstructure:"bucket"`
+	// Prefix is the beginning of the objects' names.
 	Prefix string `mapstructure:"prefix"`
 	// Interval is the time from one job to the next.
 	Interval time.Duration `mapstructure:"interval"`

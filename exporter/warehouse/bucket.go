@@ -17,7 +17,7 @@ import (
 
 // BucketConfig configures the object store that the directory is uploaded to.
 type BucketConfig struct {
-	// URL is gs://bucket/path, s3://bucket/path?region=... or file:///directory.
+	// URL is the address: gs://bucket/path, s3://bucket/path?region=... or file:///directory.
 	URL string `mapstructure:"url"`
 	// Prefix is this collector's own prefix in the bucket. Empty means the name of the host.
 	Prefix string `mapstructure:"prefix"`

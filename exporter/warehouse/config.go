@@ -27,11 +27,12 @@ const (
 type Config struct {
 	// Path is the directory of the warehouse. It is created if it is missing.
 	Path string `mapstructure:"path"`
-	// BigQuery, if set, is the destination of rows instead of Path.
+	// BigQuery is, if set, the destination of rows instead of Path.
 	BigQuery configoptional.Optional[BigQueryConfig] `mapstructure:"bigquery"`
-	// Bucket, if set, is the object store that the directory is uploaded to.
+	// Bucket is, if set, the object store that the directory is uploaded to.
 	Bucket configoptional.Optional[BucketConfig] `mapstructure:"bucket"`
-	// OnFull selects the handling of a request when the queue is full: Drop or Reject.
+	// OnFull selects the handling of a request when the queue is full: drop aggregates it, reject returns it to the
+	// client.
 	OnFull string `mapstructure:"on_full"`
 	// Queue is the bounded queue in front of the writer. Its unit is rows.
 	Queue exporterhelper.QueueBatchConfig `mapstructure:"sending_queue"`
@@ -44,7 +45,8 @@ type Config struct {
 	Fold FoldConfig `mapstructure:"fold"`
 	// Parquet are the options of the directory's writer.
 	Parquet ParquetConfig `mapstructure:"parquet"`
-	// IDs selects the rows that keep the ids of their trace and request.
+	// IDs selects the rows that keep the ids of their trace and request: all, exemplar (errors, the tail and 2% of
+	// traces) or none.
 	IDs string `mapstructure:"ids"`
 	// Disk are the limits of the directory.
 	Disk DiskConfig `mapstructure:"disk"`

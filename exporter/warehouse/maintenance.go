@@ -16,16 +16,17 @@ import (
 // expired while others are written. An age is counted from the end of a UTC date; 0
 // switches its rule off.
 type MaintenanceConfig struct {
+	// Enabled runs maintenance in the collector.
 	Enabled bool `mapstructure:"enabled"`
 	// Interval is the pause between two runs.
 	Interval time.Duration `mapstructure:"interval"`
 	// MaxFiles is the number of raw files of a date above which its small files are merged.
 	MaxFiles int `mapstructure:"max_files"`
-	// MinuteAfter and HourAfter are the ages at which rows are rolled up.
+	// MinuteAfter and HourAfter are the ages at which rows are rolled up, counted from the end of a UTC date; 0: never.
 	MinuteAfter units.Duration `mapstructure:"minute_after"`
 	HourAfter   units.Duration `mapstructure:"hour_after"`
 	// KeepRaw, KeepIDs and KeepRollups are the ages beyond which days of raw rows are
-	// dropped, ids are removed from raw rows, and rolled-up days are dropped.
+	// dropped, ids are removed from raw rows, and rolled-up days are dropped; 0: never.
 	KeepRaw     units.Duration `mapstructure:"keep_raw"`
 	KeepIDs     units.Duration `mapstructure:"keep_ids"`
 	KeepRollups units.Duration `mapstructure:"keep_rollups"`

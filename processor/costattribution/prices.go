@@ -18,10 +18,10 @@ type Prices struct {
 	// are unpriced.
 	Default *DefaultPrice `mapstructure:"default"`
 
+	// Prices are the entries. Of those that match a process the one that names most attributes wins.
 	Prices []Price `mapstructure:"prices"`
 
-	// ListPrices is whether public list prices are used where no entry matches and there
-	// is no default; nil is true.
+	// ListPrices selects public list prices where no entry matches and there is no default; true if it is not set.
 	ListPrices *bool `mapstructure:"list_prices"`
 
 	_ struct{}
@@ -29,6 +29,7 @@ type Prices struct {
 
 // DefaultPrice is the price of processes without another one.
 type DefaultPrice struct {
+	// USDPerCoreHour is the price.
 	USDPerCoreHour float64 `mapstructure:"usd_per_core_hour"`
 
 	_ struct{}
@@ -36,10 +37,13 @@ type DefaultPrice struct {
 
 // Price is the price of processes whose resource has the named attributes.
 type Price struct {
-	CloudProvider  string  `mapstructure:"cloud_provider"`
-	Region         string  `mapstructure:"region"`
-	HostType       string  `mapstructure:"host_type"`
-	CapacityType   string  `mapstructure:"capacity_type"`
+	// CloudProvider, Region, HostType and CapacityType are the attributes of a process; an empty one matches all.
+	CloudProvider string `mapstructure:"cloud_provider"`
+	Region        string `mapstructure:"region"`
+	HostType      string `mapstructure:"host_type"`
+	CapacityType  string `mapstructure:"capacity_type"`
+
+	// USDPerCoreHour is the price.
 	USDPerCoreHour float64 `mapstructure:"usd_per_core_hour"`
 
 	_ struct{}

@@ -27,13 +27,14 @@ const (
 
 var foreignModes = []ForeignMode{ForeignAll, ForeignCode, ForeignRules, ForeignNone}
 
-// Config is the configuration of the receiver. The keys under protocols are those of the stock
-// OTLP receiver.
+// Config is the configuration of the receiver.
 type Config struct {
+	// Protocols are those of the stock OTLP receiver: grpc at localhost:4317, http at localhost:4318. A protocol
+	// that is not named does not listen.
 	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
 
-	// Foreign selects the spans of other SDKs that are method spans; the others pass
-	// unchanged.
+	// Foreign selects the spans of other SDKs that are method spans: all, code (those with a function name),
+	// rules or none. The others pass unchanged.
 	Foreign ForeignMode `mapstructure:"foreign"`
 
 	// ForeignRules are the rules of `foreign: rules`.
@@ -79,12 +80,13 @@ type ForeignRule struct {
 	_ struct{}
 }
 
-// ClockTolerance is needed because the two clocks are read one after the other and tick
-// differently: CPU time is accepted up to wall time x (1 + relative) + absolute. Future is the
-// accepted lead of a sender's clock over the collector's, and the accepted time of spans before
-// the start of their process.
+// ClockTolerance is needed because clocks tick differently and are read one after the other.
 type ClockTolerance struct {
-	Future   time.Duration `mapstructure:"future"`
+	// Future is the accepted lead of a sender's clock over the collector's, and the accepted time of spans before
+	// the start of their process.
+	Future time.Duration `mapstructure:"future"`
+
+	// Absolute and Relative bound CPU time: it is accepted up to wall time x (1 + relative) + absolute.
 	Absolute time.Duration `mapstructure:"absolute"`
 	Relative float64       `mapstructure:"relative"`
 

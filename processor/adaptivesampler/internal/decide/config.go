@@ -19,7 +19,7 @@ const (
 // Config is the configuration of strategies. A processor's configuration embeds
 // it with `mapstructure:",squash"`.
 type Config struct {
-	// Strategy is budget or tiers.
+	// Strategy is budget or tiers. The processor adds file, which uses the rates of the method file unchanged.
 	Strategy string `mapstructure:"strategy"`
 
 	// Interval is the time between two decisions. SDKs send their counts once a
@@ -55,7 +55,7 @@ type Config struct {
 
 // ColdStartConfig applies to methods before their first decision.
 type ColdStartConfig struct {
-	// Rate is served for them until the first decision.
+	// Rate is served for a method until its first decision.
 	Rate float64 `mapstructure:"rate"`
 
 	// Thin also drops records above that rate. Without it they are kept, up to the limit of the
@@ -66,7 +66,7 @@ type ColdStartConfig struct {
 
 // OverflowConfig applies to methods beyond max_methods.
 type OverflowConfig struct {
-	// MaxRate bounds the rate they share.
+	// MaxRate bounds the rate that methods beyond max_methods share.
 	MaxRate float64 `mapstructure:"max_rate"`
 	_       struct{}
 }
@@ -76,15 +76,15 @@ type BudgetConfig struct {
 	// RecordsPerSecond is the number of measurements to keep.
 	RecordsPerSecond float64 `mapstructure:"records_per_second"`
 
-	// Per is whether each service has this budget or all share it.
+	// Per is service if each service has this budget, all if they share it.
 	Per string `mapstructure:"per"`
 
-	// UniformShare of the budget is spread evenly over all calls: it finds changes that the learned
-	// statistics do not show.
+	// UniformShare is the share of the budget that is spread evenly over all calls: it finds changes that the
+	// learned statistics do not show.
 	UniformShare float64 `mapstructure:"uniform_share"`
 
-	// TotalShare of the budget serves the precision of the total of all methods, which depends on a few
-	// expensive ones.
+	// TotalShare is the share of the budget for the precision of the total of all methods, which depends on a
+	// few expensive ones.
 	TotalShare float64 `mapstructure:"total_share"`
 
 	// Enough is the relative standard error of a method's day from which its own share stops growing
@@ -95,6 +95,7 @@ type BudgetConfig struct {
 
 // ClassesConfig configures the learned classes, and their rates under the strategy tiers.
 type ClassesConfig struct {
+	// EntryRate, MidRate and InnerRate are the rates of the classes under the strategy tiers.
 	EntryRate float64 `mapstructure:"entry_rate"`
 	MidRate   float64 `mapstructure:"mid_rate"`
 	InnerRate float64 `mapstructure:"inner_rate"`
@@ -103,8 +104,8 @@ type ClassesConfig struct {
 	// entry.
 	EntryShare float64 `mapstructure:"entry_share"`
 
-	// InnerCallsPerSecond, of all processes of a version together, make a method
-	// an inner one, wherever it stands.
+	// InnerCallsPerSecond is the number of calls of all processes of a version from which on a method is an
+	// inner one, wherever it stands.
 	InnerCallsPerSecond float64 `mapstructure:"inner_calls_per_second"`
 
 	// Hysteresis is the factor by which a method must fall below the threshold
@@ -120,10 +121,11 @@ type ClassesConfig struct {
 // BoostConfig is about the comparison of a new version with those running
 // alongside it.
 type BoostConfig struct {
+	// Enabled keeps more records of methods while two versions run alongside each other.
 	Enabled bool `mapstructure:"enabled"`
 
-	// Factor by which a method's share of the budget grows while it is compared;
-	// under the strategy tiers, by which the new version's rate does.
+	// Factor is the factor by which a method's share of the budget grows while it is compared; under the
+	// strategy tiers, by which the new version's rate does.
 	Factor float64 `mapstructure:"factor"`
 
 	// Effect is the relative change of the mean to detect: a method is compared until both sides have
@@ -137,6 +139,7 @@ type BoostConfig struct {
 
 // ScorecardConfig configures switching off methods that are too cheap to measure.
 type ScorecardConfig struct {
+	// Enabled switches off methods that are too cheap for a probe. Such a method is not counted either.
 	Enabled bool `mapstructure:"enabled"`
 
 	// Shadow computes the scores and switches nothing off.
@@ -148,29 +151,30 @@ type ScorecardConfig struct {
 	Inclusive ScoreConfig `mapstructure:"inclusive"`
 	Exclusive ScoreConfig `mapstructure:"exclusive"`
 
-	// InitialBalance, in calls, is the balance of a new method. At 0 it is switched off.
+	// InitialBalance is the balance of a new method, in calls. At 0 it is switched off.
 	InitialBalance float64 `mapstructure:"initial_balance"`
 
-	// HotspotBalance is the balance from which a method is a hotspot. From UnmanagedBalance on it
-	// stays on for good.
-	HotspotBalance   float64 `mapstructure:"hotspot_balance"`
+	// HotspotBalance is the balance from which a method is a hotspot.
+	HotspotBalance float64 `mapstructure:"hotspot_balance"`
+
+	// UnmanagedBalance is the balance from which a method stays on for good.
 	UnmanagedBalance float64 `mapstructure:"unmanaged_balance"`
 
-	// MinRecords are needed before a method is switched off.
+	// MinRecords are the records that are needed before a method is switched off.
 	MinRecords float64 `mapstructure:"min_records"`
 
 	// ProbationBalance is the balance of a method that is tried again.
 	ProbationBalance float64 `mapstructure:"probation_balance"`
 
-	// BackOff is the first time that a method is off. It doubles each time, up to MaxBackOff.
+	// BackOff and MaxBackOff are the first and the longest time that a method is off; the time doubles each time.
 	BackOff    time.Duration `mapstructure:"back_off"`
 	MaxBackOff time.Duration `mapstructure:"max_back_off"`
 	_          struct{}
 }
 
-// ScoreConfig defines how one of the two times of a call changes the balance: by Credit at or above the
-// threshold, by -Debit below it.
+// ScoreConfig defines how one of the two times of a call changes the balance.
 type ScoreConfig struct {
+	// Threshold is the time of a call at or above which the balance grows by credit, and below which it falls by debit.
 	Threshold time.Duration `mapstructure:"threshold"`
 	Credit    float64       `mapstructure:"credit"`
 	Debit     float64       `mapstructure:"debit"`

@@ -52,10 +52,8 @@ const head = `<!-- Written by receiver/methodspans/internal/boundsdoc from the b
 
 # Bounds
 
-Every queue, table and name is bounded, so that no sender can make a part of
-corehour grow without end. After this page you know each limit, the effect of
-exceeding it, and the metric that counts it. Calls beyond a limit stay counted
-under a common name, or are a counted loss.
+After this page you know each limit of a queue, table or name, the effect of exceeding it, and the metric that counts it.
+Calls beyond a limit stay counted under a common name, or are a counted loss.
 `
 
 // render finds and reads all lists.
@@ -112,9 +110,13 @@ func read(path string) (list, error) {
 
 func (l list) write(out *bytes.Buffer) {
 	fmt.Fprintf(out, "\n## %s\n\n", l.Component)
-	out.WriteString("| What | Option | Default | Beyond it | Metric |\n| --- | --- | --- | --- | --- |\n")
+	out.WriteString("| what | limit | beyond it | metric |\n|---|---|---|---|\n")
 	for _, b := range l.Bounds {
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", cell(b.What), code(b.Option), cell(b.Default), cell(b.Beyond), code(b.Metric))
+		limit := cell(b.Default)
+		if b.Option != "" {
+			limit = code(b.Option) + ": " + limit
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", cell(b.What), limit, cell(b.Beyond), code(b.Metric))
 	}
 }
 

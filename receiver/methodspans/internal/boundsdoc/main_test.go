@@ -32,9 +32,9 @@ func TestBoundsDoc_FaultyLists(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 
-	write("a", "component: a\nbounds:\n  - {what: x, default: 1, beyond: 'y | z'}\n")
+	write("a", "component: a\nbounds:\n  - {what: x, option: o, default: 1, beyond: 'y | z'}\n")
 	write("b", "component: b\nbounds: []\n")
 	text, err := render(dir)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "## a\n\n| What | Option | Default | Beyond it | Metric |\n| --- | --- | --- | --- | --- |\n| x |  | 1 | y \\| z |  |\n")
+	assert.Contains(t, string(text), "## a\n\n| what | limit | beyond it | metric |\n|---|---|---|---|\n| x | `o`: 1 | y \\| z |  |\n")
 }
