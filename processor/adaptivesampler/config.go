@@ -28,14 +28,14 @@ type Deciding decide.Config
 
 // Config is the configuration of the processor.
 type Config struct {
-	// MethodsFile is the path of the method file, which is read again when it changes. Without a file every
-	// method has the default rate.
+	// MethodsFile is the path of the method file (JSON), which is read again when it changes. Without a file
+	// every method has the default rate.
 	MethodsFile string `mapstructure:"methods_file"`
 
-	// DefaultRate is the rate of methods without a rate in the method file, if the strategy is "file".
+	// DefaultRate is the rate of methods without a rate in the method file, if the strategy is file; 1e-9 to 1.
 	DefaultRate float64 `mapstructure:"default_rate"`
 
-	// Strict turns faulty entries of the method file into errors.
+	// Strict turns faulty entries of the method file into errors at start. Otherwise they are logged and skipped.
 	Strict bool `mapstructure:"strict"`
 
 	Deciding `mapstructure:",squash"`

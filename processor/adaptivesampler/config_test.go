@@ -206,14 +206,9 @@ func TestBounds_Documented(t *testing.T) {
 	assert.Equal(t, maxTiers, maxReasons)
 }
 
-// The README explains every option and every attribute value of the metrics.
+// The README explains every attribute value of the metrics.
 func TestReadme_Complete(t *testing.T) {
 	text := readme(t)
-	config := confmap.New()
-	require.NoError(t, config.Marshal(createDefaultConfig()))
-	for _, key := range config.AllKeys() {
-		assert.True(t, strings.Contains(text, "| `"+key+"` |"), "the README explains the option %s", key)
-	}
 	for _, name := range append(outcomeNames[:], contradictionNames[1:]...) {
 		assert.True(t, strings.Contains(text, "`"+name+"`"), "the README explains %s", name)
 	}

@@ -18,7 +18,7 @@ type Prices struct {
 	// are unpriced.
 	Default *DefaultPrice `mapstructure:"default"`
 
-	// Prices are the entries. Of those that match a process the one that names most attributes wins.
+	// Prices are the entries. The matching entry that names most attributes wins.
 	Prices []Price `mapstructure:"prices"`
 
 	// ListPrices selects public list prices where no entry matches and there is no default; true if it is not set.

@@ -22,8 +22,9 @@ type Config struct {
 	// Strategy is budget or tiers. The processor adds file, which uses the rates of the method file unchanged.
 	Strategy string `mapstructure:"strategy"`
 
-	// Interval is the time between two decisions. SDKs send their counts once a
-	// minute; a shorter interval sees some methods only now and then.
+	// Interval is the time between two decisions. They happen half an interval after the clock's full intervals
+	// (12:00:30), because SDKs send their counts at the full minute. A shorter interval sees some methods only
+	// now and then.
 	Interval time.Duration `mapstructure:"interval"`
 
 	// HalfLife is the time after which a record counts half in means and spreads.
@@ -59,7 +60,7 @@ type ColdStartConfig struct {
 	Rate float64 `mapstructure:"rate"`
 
 	// Thin also drops records above that rate. Without it they are kept, up to the limit of the
-	// interval.
+	// interval; without a limit they are always dropped.
 	Thin bool `mapstructure:"thin"`
 	_    struct{}
 }
@@ -139,7 +140,7 @@ type BoostConfig struct {
 
 // ScorecardConfig configures switching off methods that are too cheap to measure.
 type ScorecardConfig struct {
-	// Enabled switches off methods that are too cheap for a probe. Such a method is not counted either.
+	// Enabled switches off methods that are too cheap for a probe; they are not counted either.
 	Enabled bool `mapstructure:"enabled"`
 
 	// Shadow computes the scores and switches nothing off.
