@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -241,34 +240,39 @@ func (l *keyLister) commentsIn(dir, name string) map[string]string {
 	}
 	found := make(map[string]string)
 	l.comments[id] = found
-	parsed, err := parser.ParseDir(token.NewFileSet(), filepath.Join(root, dir), func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments)
+	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for _, pkg := range parsed {
-		for _, file := range pkg.Files {
-			ast.Inspect(file, func(n ast.Node) bool {
-				spec, ok := n.(*ast.TypeSpec)
-				if !ok || spec.Name.Name != name {
-					return true
-				}
-				switch of := spec.Type.(type) {
-				case *ast.StructType:
-					for _, field := range of.Fields.List {
-						for _, n := range field.Names {
-							found[n.Name] = strings.Join(strings.Fields(field.Doc.Text()+" "+field.Comment.Text()), " ")
-						}
-					}
-				case *ast.SelectorExpr: // a struct of another package under another name
-					at := slices.IndexFunc(file.Imports, func(i *ast.ImportSpec) bool {
-						return strings.HasSuffix(i.Path.Value, "/"+of.X.(*ast.Ident).Name+`"`)
-					})
-					dir := strings.TrimPrefix(strings.Trim(file.Imports[at].Path.Value, `"`), module+"/")
-					l.comments[id] = l.commentsIn(dir, of.Sel.Name)
-				}
-				return false
-			})
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
 		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != name {
+				return true
+			}
+			switch of := spec.Type.(type) {
+			case *ast.StructType:
+				for _, field := range of.Fields.List {
+					for _, n := range field.Names {
+						found[n.Name] = strings.Join(strings.Fields(field.Doc.Text()+" "+field.Comment.Text()), " ")
+					}
+				}
+			case *ast.SelectorExpr: // a struct of another package under another name
+				at := slices.IndexFunc(file.Imports, func(i *ast.ImportSpec) bool {
+					return strings.HasSuffix(i.Path.Value, "/"+of.X.(*ast.Ident).Name+`"`)
+				})
+				dir := strings.TrimPrefix(strings.Trim(file.Imports[at].Path.Value, `"`), module+"/")
+				l.comments[id] = l.commentsIn(dir, of.Sel.Name)
+			}
+			return false
+		})
 	}
 	return l.comments[id]
 }
