@@ -2,32 +2,19 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-const commandsPage = "../../docs/reference/commands.md"
+	"github.com/corehour/corehour/test/golden"
+)
 
 // TestCommandsPage_UpToDate compares the page with the tree of commands that prints the help and the man pages.
 func TestCommandsPage_UpToDate(t *testing.T) {
-	text := commandsText(newRoot())
-	if *update {
-		if err := os.WriteFile(commandsPage, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	page, err := os.ReadFile(commandsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(page) != text {
-		t.Error("docs/reference/commands.md is stale: run go test ./cmd/corehour -run CommandsPage -update")
-	}
+	golden.Check(t, "../../../docs/reference/commands.md", commandsText(newRoot()))
 }
 
 // commandsText returns the page. Flags that mean the same in several commands are listed once.
