@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/corehour/corehour/test/golden"
 )
 
 // TestCommandsPage_UpToDate compares the page with the tree of commands that prints the help and the man pages.
 func TestCommandsPage_UpToDate(t *testing.T) {
-	golden.Check(t, "../../../docs/reference/commands.md", commandsText(newRoot()))
+	golden(t, "../../../docs/reference/commands.md", commandsText(newRoot()))
 }
 
 // commandsText returns the page. Flags that mean the same in several commands are listed once.
