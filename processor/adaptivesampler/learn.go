@@ -63,7 +63,8 @@ type methodSums struct {
 	// represent, and the number of records that the decided rates keep before a limit cuts them.
 	drawn, represented, asked float64
 
-	above, callees float64 // for the scorecard; callees in ns
+	calleeWall, calleeCPU float64 // ns in methods it called
+	above                 float64 // for the scorecard
 }
 
 // fade multiplies the sums by a factor.
@@ -76,7 +77,8 @@ func (s *methodSums) fade(by float64) {
 	s.entry *= by
 	s.called *= by
 	s.above *= by
-	s.callees *= by
+	s.calleeWall *= by
+	s.calleeCPU *= by
 	s.wall.Decay(by)
 	s.cpu.Decay(by)
 }
@@ -90,7 +92,8 @@ func (s *methodSums) addMethodSums(o *methodSums) {
 	s.entry += o.entry
 	s.called += o.called
 	s.above += o.above
-	s.callees += o.callees
+	s.calleeWall += o.calleeWall
+	s.calleeCPU += o.calleeCPU
 	s.wall.Add(&o.wall)
 	s.cpu.Add(&o.cpu)
 }
@@ -120,20 +123,20 @@ func addRecords(s *decide.WeightedSums, n, sum int64, squares, q float64) {
 // learn adds a span that arrived with probability p, or 0 for a span without one.
 func (t *methodTable) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.mu.Lock()
-	if t.meter == nil {
-		m.addSpan(t.epoch, span, s, p, kept, asked)
-		m.mu.Unlock()
-		return
-	}
-	side := t.meter.side(&m.now)
-	before := *side
+	wall, cpu := m.now.wall, m.now.cpu
 	m.addSpan(t.epoch, span, s, p, kept, asked)
-	weight, took := side.Weight-before.Weight, side.Sum-before.Sum
-	if weight > 0 {
-		m.now.above += weight * t.meter.heavy(s, took/weight)
+	if t.meter != nil {
+		side, before := &m.now.wall, &wall
+		if t.meter.cpu {
+			side, before = &m.now.cpu, &cpu
+		}
+		if weight := side.Weight - before.Weight; weight > 0 {
+			m.now.above += weight * t.meter.heavy(s, (side.Sum-before.Sum)/weight)
+		}
 	}
+	tookWall, tookCPU := m.now.wall.Sum-wall.Sum, m.now.cpu.Sum-cpu.Sum
 	m.mu.Unlock()
-	m.group.addCalleeTime(s.Text(methodspan.FieldCaller), m, took)
+	m.group.charge(s.Text(methodspan.FieldCaller), m, tookWall, tookCPU)
 }
 
 // addSpan adds a span in the interval epoch. m.mu must be held.

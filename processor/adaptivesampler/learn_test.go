@@ -213,7 +213,7 @@ func TestLearning_RememberedResendsBounded(t *testing.T) {
 	assert.True(t, r.failed[batchID{seq: 10}])
 }
 
-// The scorecard receives the number of calls above the threshold and the time of callees.
+// The scorecard receives the number of calls above the threshold, and the strategy the time of callees.
 func TestLearning_Scorecard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}
@@ -237,9 +237,9 @@ func TestLearning_Scorecard(t *testing.T) {
 		turn(t)
 		got := s.last()
 		assert.Equal(t, 4.0, got["Get"].Above)
-		assert.Equal(t, 40.0, got["Get"].Callees, "not of the method itself")
+		assert.Equal(t, 40.0, got["Get"].CalleeWall, "not of the method itself")
 		assert.Zero(t, got["Total"].Above)
-		assert.Zero(t, got["Total"].Callees)
+		assert.Zero(t, got["Total"].CalleeWall)
 	})
 }
 

@@ -157,7 +157,7 @@ func (l *controlLoop) collect(now time.Time, elapsed time.Duration) (kept float6
 		}
 		l.seen = append(l.seen, decide.Observation{
 			Key: m.key(), Rule: rule, Calls: s.calls, Foreign: m.foreign, Wall: s.wall, CPU: s.cpu,
-			Entry: s.entry, Called: s.called, Arrived: arrived, Asked: s.asked, Above: s.above, Callees: s.callees,
+			Entry: s.entry, Called: s.called, Arrived: arrived, Asked: s.asked, Above: s.above, CalleeWall: s.calleeWall, CalleeCPU: s.calleeCPU,
 		})
 	}
 	return kept

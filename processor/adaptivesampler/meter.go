@@ -5,8 +5,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// meter provides the inputs of the scorecard beyond the sums: the number of calls that reach the inclusive
-// threshold, and the time of a method's callees.
+// meter provides the input of the scorecard beyond the sums: the number of calls that reach the inclusive threshold.
 type meter struct {
 	cpu       bool
 	threshold float64 // ns
@@ -18,14 +17,6 @@ func meterOf(c *decide.ScorecardConfig) *meter {
 		return nil
 	}
 	return &meter{cpu: c.Meter == decide.MeterCPU, threshold: float64(c.Inclusive.Threshold)}
-}
-
-// side returns the sums of the metered quantity.
-func (m *meter) side(s *methodSums) *decide.WeightedSums {
-	if m.cpu {
-		return &s.cpu
-	}
-	return &s.wall
 }
 
 // heavy returns the fraction of a span's calls that reach the threshold. For an aggregate it comes from the
@@ -46,15 +37,16 @@ func (m *meter) heavy(s *measurement, mean float64) float64 {
 	return 0
 }
 
-// addCalleeTime adds the time took of a record of method self to the callee time of its caller. It does nothing if the
-// caller is in another group or was not seen yet.
-func (g *group) addCalleeTime(caller string, self *method, took float64) {
-	if took <= 0 || caller == "" || caller == methodspan.CallerEntry {
+// charge adds the weighted times of a record of method self to the callee times of its caller. It does nothing if
+// the caller is in another group or was not seen yet.
+func (g *group) charge(caller string, self *method, wall, cpu float64) {
+	if wall <= 0 && cpu <= 0 || caller == "" || caller == methodspan.CallerEntry {
 		return
 	}
 	if by, ok := g.callers[caller]; ok && by != self {
 		by.mu.Lock()
-		by.now.callees += took
+		by.now.calleeWall += wall
+		by.now.calleeCPU += cpu
 		by.mu.Unlock()
 	}
 }

@@ -48,6 +48,7 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 	s.table.thinsCold = cfg.ColdStart.Thin
 	s.loop = newControlLoop(s, strategy)
 	if strategy != nil {
+		s.table.decides = true
 		s.table.unknown = s.loop.unknownOf(decide.Group{})
 	}
 	if cfg.PriceBook != "" {

@@ -25,7 +25,7 @@ type group struct {
 	plain    map[string]*method    // by qualified name, without signature
 	apart    map[methodKey]*method // by any other spelling
 	methods  map[methodspan.Function]*method
-	callers  map[string]*method // by the normal form; nil without a scorecard
+	callers  map[string]*method // by the normal form; nil without a strategy
 	overflow *method            // shared place of the methods beyond the bound
 	unknown  *decide.Decision   // the strategy's decision for methods without one of their own; nil = none
 	ordinal  int64              // higher for the newer of two versions
@@ -78,6 +78,7 @@ type methodTable struct {
 	maxMethods int
 	prepare    *preparer
 	meter      *meter // nil = no scorecard
+	decides    bool   // by a strategy, which needs the own cost of methods
 	limits     *intervalLimits
 	thinsCold  bool // methods without a decision are thinned to the served rate
 
@@ -106,7 +107,7 @@ func (t *methodTable) newGroup(id decide.Group, sender string) *group {
 		limits:  t.limits.forGroup(id, sender),
 		sender:  sender,
 	}
-	if t.meter != nil {
+	if t.decides {
 		g.callers = make(map[string]*method)
 	}
 	g.overflow = t.newMethod(g, methodspan.Function{Method: decide.OverflowMethod}, decide.OverflowMethod)

@@ -10,10 +10,11 @@ import (
 // tiny keeps quotients finite.
 const tiny = 1e-12
 
-// budget distributes a number of records per second over methods, in proportion to sqrt(T) * CV, where T is a
-// method's total time and CV its coefficient of variation, until a day of the method is known well enough. This
-// lies between T * CV (Neyman's allocation), which serves the total only, and an equal share, which brings most
-// methods below a given error. A separate part of the budget serves the total through the most expensive methods.
+// budget distributes a number of records per second over methods by their own cost O, the time of a method's calls
+// without the methods they call, and by CV, the coefficient of variation of a call. One part follows O * CV
+// (Neyman's allocation), the best for the total. The largest part gives all methods above 1% of the service's own cost
+// the same precision, with records in proportion to CV^2; below 1% it falls with O^2. The part for the rest follows
+// sqrt(O) * CV.
 type budget struct{ *methodStore }
 
 func (b *budget) Step(now time.Time, seen []Observation) []Decision {
@@ -64,16 +65,18 @@ type allocation struct {
 
 // claim is the demand of one method.
 type claim struct {
-	m      *method
-	calls  float64 // per second, now
-	power  float64 // rate for each unit of the allocation's price
-	heavy  float64 // time of a call times its spread: the demand of the total
-	floor  float64 // rate
-	enough float64 // rate from which a day of it is known well enough
+	m     *method
+	calls float64 // per second, now
+	own   float64 // own cost of its calls, ns per second
+	power float64 // rate for each unit of the allocation's price
+	heavy float64 // own time of a call times its spread: the demand of the total
+	rest  float64 // rate for each unit of the share for all methods
+	floor float64 // rate
 	rateBounds
-	rising float64 // highest rate in this step
-	rate   float64 // decided
-	paired bool
+	rising     float64 // highest rate in this step
+	rate       float64 // decided
+	paired     bool
+	suspicious bool
 }
 
 // pairClaim is the demand of a comparison.
@@ -114,6 +117,9 @@ func (b *budget) allocations() []*allocation {
 			p.left -= m.p * m.calls.Now
 		}
 	}
+	for _, p := range all {
+		p.weigh()
+	}
 	for _, pair := range b.pairs() {
 		p := find(pair.head.version.service)
 		p.pairs = append(p.pairs, b.pairClaim(pair, claims))
@@ -125,26 +131,52 @@ func (b *budget) claim(m *method) *claim {
 	usual := max(m.usual(), tiny)
 	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), rateBounds: m.limits(&b.cfg)}
 	c.rising, _ = m.rising(&b.cfg)
-	c.power = math.Sqrt(usual*m.cost()) * m.cv() / usual
-	c.heavy = m.cost() * m.cv()
-	c.enough = m.enoughRate(b.cfg.Budget.Enough)
+	own := m.cost() * m.ownPart()
+	c.own = usual * own
+	c.heavy = own * m.cv()
+	c.rest = math.Sqrt(c.own) * m.cv() / usual
 	return c
 }
+
+// mattering is the part of a service's own cost from which on all methods are to be known equally well.
+const mattering = 0.01
+
+// weigh sets the demands that depend on the own cost of the whole service. A method of fewer records than priorRecords
+// may cost anything, so it counts as one that matters.
+func (p *allocation) weigh() {
+	all := make(map[*service]float64)
+	for _, c := range p.claims {
+		all[c.m.version.service] += c.own
+	}
+	for _, c := range p.claims {
+		part := min(c.own/max(mattering*all[c.m.version.service], tiny), 1)
+		if own, _ := c.m.measured(); own.Records < priorRecords {
+			part = 1
+		}
+		c.power = square(part*c.m.cv()) / max(c.m.usual(), tiny)
+	}
+}
+
+func square(x float64) float64 { return x * x }
 
 func (b *budget) pairClaim(p *pair, claims map[*method]*claim) *pairClaim {
 	c := &pairClaim{head: claims[p.head]}
 	c.head.paired = true
-	usual, cost := p.head.usual(), p.head.usual()*p.head.cost()
+	usual, power := p.head.usual(), c.head.power*p.head.usual()
 	for _, m := range p.old {
 		old := claims[m]
 		old.paired = true
 		c.old = append(c.old, old)
 		c.calls += old.calls
 		usual += m.usual()
-		cost += m.usual() * m.cost()
+		power = max(power, old.power*m.usual())
 	}
 	lately := (c.calls + c.head.calls) / max(usual, tiny)
-	c.power = b.cfg.Boost.Factor * math.Sqrt(cost) * p.largerCV() * lately / 2
+	c.power = b.cfg.Boost.Factor * power * lately / 2
+	if p.suspicious() {
+		c.head.suspicious = true
+		c.power = max(c.power, suspicionPart*b.cfg.Boost.Factor*square(p.largerCV())) * suspicionFactor
+	}
 	return c
 }
 
@@ -188,35 +220,33 @@ const (
 // offer is the common price and shares that an allocation gives to all of its claims.
 type offer struct {
 	price   float64 // per unit of power
-	beyond  bool    // all have enough, and the price is for more
 	part    float64 // part of the floors, lowest rates and shares that the budget covers
 	uniform float64 // rate
 	total   float64 // rate per unit of heavy
+	rest    float64 // rate per unit of rest
 }
 
 // share finds the price at which the budget is spent, and sets the rates. If floors, lowest rates, the uniform
-// share and the share for the total together exceed the budget, all are reduced by the same factor. If there is
-// more than enough for all, the rest is distributed by the same rule. Pinned rates can take any amount, but a
+// share and the share for the total together exceed the budget, all are reduced by the same factor. Pinned rates can take any amount, but a
 // tenth of the budget remains for the others, so that no method falls to zero because of them. share reports
 // whether the budget is too small for the minimum of all methods.
 func (p *allocation) share(cfg *Config) (short bool) {
 	least := leftByPins * cfg.Budget.RecordsPerSecond
 	left := max(p.left, least)
-	heavy := 0.0
+	var heavy, rest float64
 	for _, c := range p.claims {
 		heavy += c.heavy * c.calls
+		rest += c.rest * c.calls
 	}
-	whole := offer{part: 1, uniform: cfg.Budget.UniformShare * left / max(p.calls, tiny), total: cfg.Budget.TotalShare * left / max(heavy, tiny)}
+	whole := offer{part: 1, uniform: cfg.Budget.UniformShare * left / max(p.calls, tiny),
+		total: cfg.Budget.TotalShare * left / max(heavy, tiny), rest: cfg.Budget.RestShare * left / max(rest, tiny)}
 	found := whole
 	if p.spend(whole) > left {
 		at := func(part float64) offer {
-			return offer{part: part, uniform: part * whole.uniform, total: part * whole.total}
+			return offer{part: part, uniform: part * whole.uniform, total: part * whole.total, rest: part * whole.rest}
 		}
 		found = at(search(0, 1, func(part float64) bool { return p.spend(at(part)) <= left }))
 	} else {
-		most := whole
-		most.price = math.MaxFloat64
-		whole.beyond = p.spend(most) <= left
 		at := func(price float64) offer { o := whole; o.price = price; return o }
 		high := p.unbounded(left)
 		for range 40 { // bounds can leave more to the others, up to all that they ask for
@@ -289,7 +319,7 @@ func (c *claim) most() float64 { return min(c.high, max(c.rising, c.least)) }
 // spend sets the rates for an offer and returns their cost in records per second.
 func (p *allocation) spend(o offer) float64 {
 	for _, c := range p.claims {
-		c.rate = c.bound(max(c.share(o), o.total*c.heavy, o.part*c.floor)+o.uniform, o.part)
+		c.rate = c.bound(max(o.price*c.power, o.total*c.heavy, o.rest*c.rest, o.part*c.floor)+o.uniform, o.part)
 	}
 	for _, pair := range p.pairs {
 		pair.level(o.price, o.part)
@@ -322,16 +352,8 @@ func (p *pairClaim) level(price, part float64) {
 	}
 }
 
-// share returns the claim's own rate. At first it is at most enough, so that unused records reach the others.
-func (c *claim) share(o offer) float64 {
-	if o.beyond {
-		return max(o.price*c.power, c.enough)
-	}
-	return min(o.price*c.power, c.enough)
-}
-
 func (c *claim) reason(o offer) string {
-	share, total, floor := c.share(o), o.total*c.heavy, o.part*c.floor
+	share, total, floor := max(o.price*c.power, o.rest*c.rest), o.total*c.heavy, o.part*c.floor
 	switch {
 	case c.rate >= c.high:
 		return reasonMaximum
@@ -341,6 +363,8 @@ func (c *claim) reason(o offer) string {
 		return reasonRising
 	case c.rate <= o.part*c.low:
 		return reasonMinimum
+	case c.suspicious:
+		return reasonSuspicious
 	case c.paired:
 		return reasonCompared
 	case o.uniform > max(share, total, floor):
@@ -349,8 +373,6 @@ func (c *claim) reason(o offer) string {
 		return reasonFloor
 	case total > share:
 		return reasonTotal
-	case share == c.enough:
-		return reasonEnough
 	}
 	return reasonShare
 }

@@ -56,9 +56,12 @@ func (b *methodStore) compare(now time.Time) {
 	}
 	for _, m := range b.order {
 		if s := m.version.service; s.head == nil || s.opened.Equal(now) {
-			m.compared = 0
+			m.compared = WeightedSums{}
 		} else {
-			m.compared += m.now.records
+			if _, name := m.measured(); name != m.comparedOf {
+				m.compared, m.comparedOf = WeightedSums{}, name
+			}
+			m.compared.Add(&m.now.measured)
 		}
 	}
 }
@@ -99,11 +102,37 @@ func (p *pair) open(effect float64) bool {
 		return false
 	}
 	need := recordsFor(p.largerCV(), effect)
-	var old float64
+	return min(p.head.compared.Records, p.before().Records) < need || p.suspicious()
+}
+
+// before returns the sums of the old versions since the comparison began.
+func (p *pair) before() (sums WeightedSums) {
 	for _, m := range p.old {
-		old += m.compared
+		if m.comparedOf == p.head.comparedOf {
+			sums.Add(&m.compared)
+		}
 	}
-	return min(p.head.compared, old) < need
+	return sums
+}
+
+// A method is suspicious while its mean exceeds that of the old versions by suspected standard errors, and until it
+// does by certain ones: sequential tests of a thousand methods need 5 or 6, and more where processes differ.
+const (
+	suspected        = 2
+	certain          = 8
+	suspicionRecords = 10 // on each side
+	suspicionFactor  = 4  // by which the demand of its comparison grows
+	suspicionPart    = 0.3
+)
+
+// suspicious reports whether the method may have become more expensive.
+func (p *pair) suspicious() bool {
+	head, before := &p.head.compared, p.before()
+	if min(head.Records, before.Records) < suspicionRecords || !(head.Mean() > 0 && before.Mean() > 0) {
+		return false
+	}
+	z := math.Log(head.Mean()/before.Mean()) / (p.largerCV() * math.Sqrt(1/head.Records+1/before.Records))
+	return z >= suspected && z < certain
 }
 
 // largerCV returns the largest coefficient of variation of both sides.

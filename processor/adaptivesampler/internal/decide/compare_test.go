@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,9 +107,9 @@ func TestBoost_NoNewVersionAtStart(t *testing.T) {
 func TestBoost_Disabled(t *testing.T) {
 	b := newBench(t, func(c *Config) { budgetOf(2)(c); c.Boost.Enabled = false })
 	ordinary(b)
-	old, next := rollout(b, 20)
+	_, next := rollout(b, 20)
 	assert.Zero(t, b.s.Stats().Boosted)
-	assert.Greater(t, old.P*9, 2*next.P)
+	assert.NotEqual(t, reasonCompared, next.Reason)
 }
 
 // A new version starts with the wider of the spread of the one before and that of the service: a method that
@@ -125,4 +126,37 @@ func TestCompare_NewVersionInheritsSpread(t *testing.T) {
 	pooled := 1.55 // of one even and one wild
 	within(t, pooled, b.decision(named(newer, "even")).Spread, 0.05)
 	within(t, 3, b.decision(named(newer, "wild")).Spread, 0.05)
+}
+
+// A method whose calls look more expensive gets more records than one that costs the same, until it is certain.
+func TestCompare_SuspiciousMethodGetsRecords(t *testing.T) {
+	b := newBench(t, func(c *Config) { budgetOf(20)(c); c.Budget.UniformShare, c.Budget.TotalShare = 0, 0 })
+	step := func(version Group, slower float64) (all []Observation) {
+		for i := range 100 {
+			mean := 1e6
+			if i == 0 {
+				mean *= slower
+			}
+			key := named(version, fmt.Sprint(i))
+			all = append(all, called(key, 1e5, b.rate(key), mean, 1))
+		}
+		return all
+	}
+	for range 30 {
+		b.step(step(shop, 1)...)
+	}
+	reasons := map[string]bool{}
+	var most float64
+	for range 40 {
+		b.step(append(step(shop, 1), step(newer, 2)...)...)
+		slow, same := b.decision(named(newer, "0")), b.decision(named(newer, "1"))
+		reasons[slow.Reason] = true
+		assert.NotEqual(t, reasonSuspicious, same.Reason)
+		if slow.Reason == reasonSuspicious {
+			most = max(most, slow.P/same.P)
+		}
+	}
+	assert.Contains(t, reasons, reasonSuspicious)
+	assert.Greater(t, most, 2.5)
+	assert.NotEqual(t, reasonSuspicious, b.decision(named(newer, "0")).Reason, "certain by now")
 }

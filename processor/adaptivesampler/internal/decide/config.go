@@ -88,10 +88,9 @@ type BudgetConfig struct {
 	// few expensive ones.
 	TotalShare float64 `mapstructure:"total_share"`
 
-	// Enough is the relative standard error of a method's day from which its own share stops growing
-	// while another method is known less well.
-	Enough float64 `mapstructure:"enough"`
-	_      struct{}
+	// RestShare of the budget serves all methods, in proportion to the root of their own cost.
+	RestShare float64 `mapstructure:"rest_share"`
+	_         struct{}
 }
 
 // ClassesConfig configures the learned classes, and their rates under the strategy tiers.
@@ -195,7 +194,7 @@ func DefaultConfig() Config {
 		MaxRate:            1,
 		ColdStart:          ColdStartConfig{Rate: 0.01},
 		Overflow:           OverflowConfig{MaxRate: 0.01},
-		Budget:             BudgetConfig{RecordsPerSecond: 25, Per: PerService, UniformShare: 0.1, TotalShare: 0.2, Enough: 0.02},
+		Budget:             BudgetConfig{RecordsPerSecond: 25, Per: PerService, UniformShare: 0.03, TotalShare: 0.15, RestShare: 0.2},
 		Classes: ClassesConfig{
 			EntryRate: 1, MidRate: 0.05, InnerRate: 0.001,
 			EntryShare: 0.5, InnerCallsPerSecond: 1000, Hysteresis: 2, HoldIntervals: 5,

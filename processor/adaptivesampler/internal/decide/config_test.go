@@ -38,7 +38,7 @@ func TestConfig_Invalid(t *testing.T) {
 			"`floor_records_per_day` must fit into the budget, found 200 for each method above 86.4 for all of them " +
 				"(`budget::records_per_second` 0.001): lower the floor or raise the budget"},
 		"uniform share": {func(c *Config) { c.Budget.UniformShare = 10 },
-			"`budget::uniform_share` and `budget::total_share` must be parts of the budget, not negative and together at most 1, found 10 and 0.2"},
+			"`budget::uniform_share`, `budget::total_share` and `budget::rest_share` must be parts of the budget, not negative and together at most 1, found 10, 0.15 and 0.2"},
 		"per": {func(c *Config) { c.Budget.Per = "method" },
 			"`budget::per` must be one of [\"service\" \"all\"], found \"method\": known are \"all\", \"service\""},
 		"budget of tiers": {func(c *Config) { c.Strategy, c.Budget.RecordsPerSecond = StrategyTiers, 5 },
@@ -64,7 +64,7 @@ func TestConfig_Invalid(t *testing.T) {
 			"`scorecard::max_back_off` must be at least `scorecard::back_off`, found 1m0s below 10m0s: exchange them"},
 		"no places": {func(c *Config) { c.MaxMethods = 0 }, "`max_methods` must be between 1 and 1000000, found 0"},
 		"all at once": {func(c *Config) { c.MaxMethods, c.Budget.UniformShare = -1, -1 },
-			"`max_methods` must be between 1 and 1000000, found -1\n`budget::uniform_share` and `budget::total_share` must be parts of the budget, not negative and together at most 1, found -1 and 0.2"},
+			"`max_methods` must be between 1 and 1000000, found -1\n`budget::uniform_share`, `budget::total_share` and `budget::rest_share` must be parts of the budget, not negative and together at most 1, found -1, 0.15 and 0.2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := DefaultConfig()

@@ -65,9 +65,10 @@ type Observation struct {
 	Arrived float64      // p of the last record, 0 = none: the rate in force in the SDK
 	Asked   float64      // records that the rates in force keep, before any limit cuts them
 
-	// For the scorecard, of the quantity it meters.
-	Above   float64 // weight of the records at or above the inclusive threshold
-	Callees float64 // sum of x/q over the records of other methods whose caller is this one, ns
+	// Sums of x/q over the records of other methods whose caller is this one, ns.
+	CalleeWall, CalleeCPU float64
+
+	Above float64 // weight of the records at or above the scorecard's inclusive threshold
 }
 
 // Decision is the sampling of one method from now on, with its evidence.

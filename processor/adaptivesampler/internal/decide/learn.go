@@ -14,7 +14,8 @@ func (m *method) age(factor float64) {
 	m.cpu.Decay(factor)
 	m.entry *= factor
 	m.called *= factor
-	m.callees *= factor
+	m.calleeWall *= factor
+	m.calleeCPU *= factor
 	m.now = interval{}
 }
 
@@ -22,11 +23,11 @@ func (m *method) age(factor float64) {
 type interval struct {
 	seen              bool
 	calls             float64
-	kept, represented float64 // records, and the calls they represent
-	asked             float64 // records that the rates in force keep
-	records           float64 // of the quantity that decisions go by
-	weight, above     float64 // of the quantity that the scorecard meters
-	metered           float64 // plain records of it
+	kept, represented float64      // records, and the calls they represent
+	asked             float64      // records that the rates in force keep
+	measured          WeightedSums // of the quantity that decisions use
+	weight, above     float64      // of the quantity that the scorecard meters
+	metered           float64      // plain records of it
 	foreignRecords    float64
 }
 
@@ -56,21 +57,22 @@ func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 	if validAmount(s.Asked) {
 		m.now.asked += s.Asked
 	}
-	if validAmount(s.Callees) {
-		m.callees += s.Callees
+	if validAmount(s.CalleeWall) && validAmount(s.CalleeCPU) {
+		m.calleeWall += s.CalleeWall
+		m.calleeCPU += s.CalleeCPU
 	}
 	m.version.heard, m.version.last = true, now
 
 	m.now.seen = true
 	m.now.calls += s.Calls
-	records, metered := s.Wall, s.Wall
+	measured, metered := &s.Wall, s.Wall
 	if m.cpu.Records > 0 {
-		records = s.CPU
+		measured = &s.CPU
 	}
 	if meter == MeterCPU {
 		metered = s.CPU
 	}
-	m.now.records += records.Records
+	m.now.measured.addValid(measured)
 	if metered.valid() && validAmount(s.Above) {
 		m.now.metered += metered.Records
 		m.now.weight += metered.Weight

@@ -39,10 +39,14 @@ type method struct {
 	wall, cpu   WeightedSums // of all intervals, older ones count less
 	entry       float64      // weights by caller, decayed
 	called      float64
-	callees     float64 // ns in methods it called, decayed like its own time
-	compared    float64 // records since the comparison began
-	priorSpread float64 // of the version before, 0 = none
+	calleeWall  float64 // ns in methods it called, decayed like its own time
+	calleeCPU   float64
+	compared    WeightedSums // of the measured quantity, since the comparison began
+	comparedOf  string       // cpu or wall
+	priorSpread float64      // of the version before, 0 = none
 	priorMean   float64
+	priorOwn    float64 // part of the mean that is its own
+	priorP      float64 // rate
 	class       class
 	score       score
 	p           float64 // in force, 0 = nothing decided yet
@@ -99,6 +103,29 @@ func (m *method) cost() float64 {
 	return math.Exp((n*math.Log(prior) + own.Records*math.Log(mean)) / (n + own.Records))
 }
 
+// leastOwn is the lowest own part of a method's time: few records can make the time of its callees look like all
+// of it.
+const leastOwn = 0.01
+
+// ownPart returns the part of the method's time that it does not spend in methods it calls. Few records say little
+// about it, so it is shrunk towards that of the version before, or towards 1.
+func (m *method) ownPart() float64 {
+	prior := 1.0
+	if m.priorOwn > 0 {
+		prior = m.priorOwn
+	}
+	own, name := m.measured()
+	callees := m.calleeCPU
+	if name == MeterWall {
+		callees = m.calleeWall
+	}
+	if own.Sum <= 0 {
+		return prior
+	}
+	found := min(max(1-callees/own.Sum, 0)+0.5*m.cv()/math.Sqrt(max(own.Records, 1)), 1)
+	return max(leastOwn, (priorRecords*prior+own.Records*found)/(priorRecords+own.Records))
+}
+
 // usual returns the method's frequency while it is called: a resting method must not start again at a rate made
 // for rest.
 func (m *method) usual() float64 { return max(m.calls.Now, m.calls.average()) }
@@ -140,33 +167,13 @@ func (m *method) floorRate(cfg *Config) float64 {
 	return min(1, cfg.FloorRecordsPerDay/daily)
 }
 
-// aimed is the part of an error that is aimed at: spreads are known only approximately and records come unevenly
-// over a day, so an exact aim would be missed half of the time.
-const aimed = 0.85
-
-// enoughRate returns the rate at which the total of a day has the wanted relative standard error, times aimed:
-// spread * sqrt((1 - q) / (q * calls)), where q is the probability that a record has the quantity.
-func (m *method) enoughRate(err float64) float64 {
-	err *= aimed
-	square := m.cv() * m.cv()
-	if square <= 0 {
-		return 0
-	}
-	q := square / (square + err*err*m.daily())
-	own, _ := m.measured()
-	if m.wall.Records > own.Records && own.Records > 0 {
-		q *= m.wall.Records / own.Records
-	}
-	return min(1, q)
-}
-
 // start returns the current rate, from which the first decision starts.
 func (m *method) start(cfg *Config) float64 {
 	switch {
 	case m.p > 0:
 		return m.p
-	case m.arrived > 0:
-		return m.arrived
+	case m.arrived > 0 || m.priorP > 0:
+		return max(m.arrived, m.priorP)
 	case m.rule != nil && m.rule.Rate > 0:
 		return m.rule.Rate
 	}

@@ -79,8 +79,8 @@ func (b *methodStore) inherit(m *method) {
 		return
 	}
 	m.priorSpread = max(before.cv(), m.version.service.spread)
-	m.priorMean = before.cost()
-	m.arrived = before.p
+	m.priorMean, m.priorOwn = before.cost(), before.ownPart()
+	m.priorP = before.p
 	m.class = before.class
 	m.score = before.score.reborn(&b.cfg.Scorecard)
 }

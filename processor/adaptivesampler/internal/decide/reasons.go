@@ -6,12 +6,14 @@ const (
 	reasonFile     = "method file"
 	reasonShare    = "share of the budget"
 	reasonTotal    = "share for the total cost"
-	reasonEnough   = "known well enough"
 	reasonFloor    = "floor for rare methods"
 	reasonUniform  = "uniform share of the budget"
 	reasonClass    = "class"
 	reasonCold     = "cold start"
 	reasonCompared = "two versions are compared"
+
+	reasonSuspicious = "it may have become more expensive, and gets records until that is certain"
+
 	reasonMinimum  = "lowest rate"
 	reasonMaximum  = "highest rate"
 	reasonRising   = "rising step by step"

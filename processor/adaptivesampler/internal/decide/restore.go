@@ -137,9 +137,11 @@ func (s *methodState) method(v *version) (*method, error) {
 	for _, err := range []error{
 		checkNames(s.Class, s.Method, s.Signature),
 		checkAmounts("calls", run[:]...), checkAmounts("bunch", s.Bunch[:]...), checkAmounts("wall", s.Wall[:]...), checkAmounts("cpu", s.CPU[:]...),
-		checkAmounts("entry, called, callees, compared", s.Entry, s.Called, s.Callees, s.Compared),
+		checkAmounts("entry, called, callee_wall, callee_cpu", s.Entry, s.Called, s.CalleeWall, s.CalleeCPU), checkAmounts("compared", s.Compared[:]...),
+		checkChoice("compared_of", s.ComparedOf, "", MeterCPU, MeterWall),
 		checkAmounts("owed, lately, streak", s.Owed, s.Lately, float64(s.Streak)),
 		checkAmounts("prior_spread, prior_mean", s.PriorSpread, s.PriorMean),
+		share("prior_own", s.PriorOwn), share("prior_p", s.PriorP),
 		share("p", s.P), share("arrived", s.Arrived),
 		checkChoice("learned", s.Learned, "", ClassEntry, ClassMid, ClassInner),
 		checkChoice("looks", s.Next, "", ClassEntry, ClassMid, ClassInner),
@@ -154,8 +156,8 @@ func (s *methodState) method(v *version) (*method, error) {
 		calls: level{Now: s.Calls[0], Run: s.Calls[1], RunSeconds: s.Calls[2], Sum: s.Calls[3], Seconds: s.Calls[4], Burstiness: burstiness{s.Bunch[0], s.Bunch[1]}},
 		wall:  WeightedSums{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
 		cpu:   WeightedSums{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
-		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,
-		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{is: s.Learned, next: s.Next, streak: s.Streak},
+		entry: s.Entry, called: s.Called, calleeWall: s.CalleeWall, calleeCPU: s.CalleeCPU, compared: WeightedSums{s.Compared[0], s.Compared[1], s.Compared[2], s.Compared[3]}, comparedOf: s.ComparedOf,
+		priorSpread: s.PriorSpread, priorMean: s.PriorMean, priorOwn: s.PriorOwn, priorP: s.PriorP, class: class{is: s.Learned, next: s.Next, streak: s.Streak},
 		owed: s.Owed, lately: s.Lately, p: s.P, arrived: s.Arrived,
 	}
 	m.class.guess = m.class.is != "" && m.uncounted()

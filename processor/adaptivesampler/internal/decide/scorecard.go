@@ -74,14 +74,14 @@ func (m *method) change(cfg *ScorecardConfig) float64 {
 	}
 	in, ex := &cfg.Inclusive, &cfg.Exclusive
 	change := m.now.above*in.Credit - (m.now.weight-m.now.above)*in.Debit
-	metered := &m.wall
+	metered, callees := &m.wall, m.calleeWall
 	if cfg.Meter == MeterCPU {
-		metered = &m.cpu
+		metered, callees = &m.cpu, m.calleeCPU
 	}
 	if !m.version.edges() || metered.Weight <= 0 {
 		return change
 	}
-	if exclusive := (metered.Sum - m.callees) / metered.Weight; exclusive >= float64(ex.Threshold) {
+	if exclusive := (metered.Sum - callees) / metered.Weight; exclusive >= float64(ex.Threshold) {
 		return change + m.now.weight*ex.Credit
 	}
 	return change - m.now.weight*ex.Debit

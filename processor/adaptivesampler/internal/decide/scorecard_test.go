@@ -53,7 +53,7 @@ func TestScorecard_HotspotBecomesNormal(t *testing.T) {
 // The article's example: 20 us inclusive, 1 us exclusive, is +1 and -2.
 func TestScorecard_InclusiveAndExclusiveTime(t *testing.T) {
 	outer := timed("outer", 6e3, 0.1, 20*time.Microsecond)
-	outer.Callees = 6e3 * float64(19*time.Microsecond)
+	outer.CalleeWall = 6e3 * float64(19*time.Microsecond)
 
 	b := newBench(t, scored)
 	b.steps(16, outer)

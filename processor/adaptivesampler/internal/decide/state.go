@@ -55,10 +55,14 @@ type methodState struct {
 	CPU         [4]float64  `json:"cpu"`
 	Entry       float64     `json:"entry,omitempty"`
 	Called      float64     `json:"called,omitempty"`
-	Callees     float64     `json:"callees,omitempty"`
-	Compared    float64     `json:"compared,omitempty"`
+	CalleeWall  float64     `json:"callee_wall,omitempty"`
+	CalleeCPU   float64     `json:"callee_cpu,omitempty"`
+	Compared    [4]float64  `json:"compared"`
+	ComparedOf  string      `json:"compared_of,omitempty"`
 	PriorSpread float64     `json:"prior_spread,omitempty"`
 	PriorMean   float64     `json:"prior_mean,omitempty"`
+	PriorOwn    float64     `json:"prior_own,omitempty"`
+	PriorP      float64     `json:"prior_p,omitempty"`
 	Learned     string      `json:"learned,omitempty"` // its class
 	Next        string      `json:"looks,omitempty"`   // another class, for so many intervals
 	Streak      int         `json:"streak,omitempty"`
@@ -118,8 +122,8 @@ func (m *method) state() methodState {
 		Seen:  unixSeconds(m.seen),
 		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds}, Bunch: l.Burstiness.state(),
 		Wall: m.wall.state(), CPU: m.cpu.state(),
-		Entry: m.entry, Called: m.called, Callees: m.callees, Compared: m.compared,
-		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, Next: m.class.next, Streak: m.class.streak,
+		Entry: m.entry, Called: m.called, CalleeWall: m.calleeWall, CalleeCPU: m.calleeCPU, Compared: m.compared.state(), ComparedOf: m.comparedOf,
+		PriorSpread: m.priorSpread, PriorMean: m.priorMean, PriorOwn: m.priorOwn, PriorP: m.priorP, Learned: m.class.is, Next: m.class.next, Streak: m.class.streak,
 		Owed: m.owed, Lately: m.lately, P: m.p, Arrived: m.arrived,
 	}
 	if a := m.score; a.label != "" {

@@ -78,7 +78,7 @@ func TestState_CorruptedChangesNothing(t *testing.T) {
 		"another version":  {`{"version": 2}`, "state must have version 1, found 2"},
 		"unknown field":    {in(`, "x": 1`), `state must be JSON that Snapshot made: json: unknown field "x"`},
 		"rate above 1":     {in(`, "p": 1.5`), "state: groups[0]: methods[0]: `p` must be between 0 and 1, found 1.5"},
-		"negative":         {in(`, "entry": -1`), "state: groups[0]: methods[0]: `entry, called, callees, compared` must be amounts, found -1"},
+		"negative":         {in(`, "entry": -1`), "state: groups[0]: methods[0]: `entry, called, callee_wall, callee_cpu` must be amounts, found -1"},
 		"unknown class":    {in(`, "learned": "x"`), "state: groups[0]: methods[0]: `learned` must be one of [\"\" \"entry\" \"mid\" \"inner\"], found \"x\""},
 		"unknown looks":    {in(`, "looks": "x"`), "state: groups[0]: methods[0]: `looks` must be one of [\"\" \"entry\" \"mid\" \"inner\"], found \"x\""},
 		"trim":             {`{"version": 1, "last": 1, "trim": 3}`, "`trim` must be between 0.5 and 2, found 3"},

@@ -164,7 +164,7 @@ func TestStrategy_IgnoresFaultySums(t *testing.T) {
 			bad := good
 			bad.Wall = WeightedSums{x, x, x, x}
 			bad.CPU = bad.Wall
-			bad.Entry, bad.Called, bad.Above, bad.Callees, bad.Arrived = x, x, x, x, x
+			bad.Entry, bad.Called, bad.Above, bad.CalleeWall, bad.Arrived = x, x, x, x, x
 			b.step(bad)
 			bad.Calls = x
 			b.step(bad)

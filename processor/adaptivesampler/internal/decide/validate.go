@@ -98,11 +98,8 @@ func (c *Config) effective(f *faults) {
 func (c *BudgetConfig) validate(f *faults) {
 	f.positive("budget::records_per_second", c.RecordsPerSecond)
 	f.oneOf("budget::per", c.Per, PerService, PerAll)
-	if !(c.UniformShare >= 0 && c.TotalShare >= 0 && c.UniformShare+c.TotalShare <= 1) {
-		f.addf("`budget::uniform_share` and `budget::total_share` must be parts of the budget, not negative and together at most 1, found %v and %v", c.UniformShare, c.TotalShare)
-	}
-	if !(c.Enough > 0 && c.Enough <= 1) {
-		f.addf("`budget::enough` must be above 0 and at most 1, found %v: a relative standard error of 2%% is 0.02", c.Enough)
+	if sum := c.UniformShare + c.TotalShare + c.RestShare; !(min(c.UniformShare, c.TotalShare, c.RestShare) >= 0 && sum <= 1) {
+		f.addf("`budget::uniform_share`, `budget::total_share` and `budget::rest_share` must be parts of the budget, not negative and together at most 1, found %v, %v and %v", c.UniformShare, c.TotalShare, c.RestShare)
 	}
 }
 

@@ -117,7 +117,8 @@ func (w *World) Pass(load Load) Passed {
 		rate.now = rate.next
 	}
 	for i := range w.seen {
-		w.seen[i].Callees = w.callees[w.index[w.seen[i].Key]]
+		callees := w.callees[w.index[w.seen[i].Key]]
+		w.seen[i].CalleeWall, w.seen[i].CalleeCPU = callees, callees
 	}
 	w.Minute++
 	decisions := w.Stepper.Step(start.Add(time.Duration(w.Minute)*time.Minute), w.seen)
