@@ -169,7 +169,7 @@ func TestConfig_Unmarshal(t *testing.T) {
 	assert.Equal(t, 30*time.Second, c.Interval)
 	assert.Equal(t, "sampling_rates/a", c.Rates.String())
 	assert.Equal(t, 5.0, c.Budget.RecordsPerSecond)
-	assert.Equal(t, 0.1, c.Budget.UniformShare, "what is not said has its default")
+	assert.Equal(t, 0.03, c.Budget.UniformShare, "the default of an option that is not set")
 	assert.Equal(t, StateConfig{File: "x", Interval: 5 * time.Minute}, c.State)
 	shadow, err := shadowOf(c.Shadow)
 	require.NoError(t, err)
