@@ -30,7 +30,7 @@ var comparedOnSums = map[string]string{
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of other statements, and statements for BigQuery alone.
 	"last_beats": "", "method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
-	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "create_uncounted": "", "uncounted_from": "", "is_pending": "", "of_sums": "", "sums_of_counts": "", "view_of_method_cost": "", "extent": "",
+	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "create_uncounted": "", "uncounted_from": "", "is_pending": "", "of_sums": "", "tallied_sums": "", "view_of_method_cost": "", "extent": "",
 }
 
 func TestRollup_EveryStatementCompared(t *testing.T) {
