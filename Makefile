@@ -135,7 +135,7 @@ sim-sampling: #: Budget and bias of adaptive rates on simulated services.
 	@$(call show,sim-sampling,$(GO) run ./processor/adaptivesampler/internal/decide/sim/simsampling)
 browser: ## Test the HTML report in headless Chromium.
 	@command -v chromium >/dev/null || { echo "make: chromium is missing: install it, for example by apt-get install chromium" >&2; exit 1; }
-	@COREHOUR_CHROMIUM=chromium $(GO) test -count=1 -run InBrowser ./cmd/corehour
+	@COREHOUR_CHROMIUM=chromium $(GO) test -count=1 -run InBrowser ./regression/report
 
 cross: ## Vet the SDK and its tests for every platform that it supports.
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \

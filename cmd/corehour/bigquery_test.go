@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/test/fake"
 	"github.com/corehour/corehour/test/fixture"
 	"github.com/corehour/corehour/test/fixture/remote"
 )
@@ -133,40 +129,6 @@ func TestParseBytes_Units(t *testing.T) {
 		if n, err := parseBytes("--x", text); err == nil {
 			t.Errorf("%q: %d", text, n)
 		}
-	}
-}
-
-// A table can grow while a command runs: here the first row of a service arrives between the query of the
-// bills and the query of the costs.
-func TestBigQuery_ServiceAppearsBetweenQueries(t *testing.T) {
-	unracedWhenShort(t)
-	clock(t, evening)
-	s, address := remote.Serve(t, shops(t, 2))
-	answer := s.Query
-	hide := func(name string) {
-		s.Query = func(q fake.Query) (*fake.Result, error) {
-			r, err := answer(q)
-			if err == nil && !q.DryRun && strings.Contains(q.Text, "paid_ns") {
-				i := slices.IndexFunc(r.Fields, func(f bigquery.Field) bool { return f.Name == "service" })
-				r.Rows = slices.DeleteFunc(r.Rows, func(row []any) bool { return strings.HasPrefix(row[i].(string), name) })
-			}
-			return r, err
-		}
-	}
-	for _, by := range []string{"method", "caller", "service,version"} {
-		hide("shop1")
-		r := corehour("cost", "--warehouse", address, "--by", by, "--format", "json")
-		var report cost.Table
-		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitNothing {
-			t.Fatalf("%v %+v", err, r)
-		}
-		if s := report.Services; len(s) != 2 || s[0].ProcessCoreHours == nil || s[1].ProcessCoreHours != nil || !(s[1].AttributedCoreHours > 0) {
-			t.Errorf("%+v", s)
-		}
-	}
-	hide("shop")
-	if r := corehour("cost", "--warehouse", address); r.code != exitCannotTell || !strings.Contains(r.stderr, "nothing of any service") {
-		t.Errorf("%+v", r)
 	}
 }
 

@@ -132,17 +132,11 @@ func TestBucket_FetchesSelectedDates(t *testing.T) {
 		to   int // index after the last date that is fetched
 	}{
 		{"check", days - 3, days}, // 48h touch three dates
-		{"check --since 2h", days - 1, days},
-		{"check --since 24h", days - 2, days},
-		{"check --from 2026-03-11 --to 2026-03-13", 1, 3},
 		{"check --from 2026-03-11 --to 2026-03-12T00:00:01Z", 1, 3},
-		{"check --since 1000d", 0, days},
 		{"check --deep", 0, days},
 		{"check --deep --since 2h", days - 1, days},
-		{"report", days - 8, days},
 		{"report --since 2h", days - 8, days},
 		{"cost --since 2h", days - 8, days},
-		{"cost --since 9d", 0, days},
 		{"regress --since 24h", days - 2, days},
 	} {
 		t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -398,13 +392,10 @@ func TestCompact_ServiceInBucket(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := totalCalls(t, address, "shop")
-	for _, format := range []string{"text", "json", "markdown", "csv"} {
-		for _, yes := range [][]string{nil, {"--yes"}} {
-			args := append([]string{"compact", "--warehouse", address, "--delete-service", "shop", "--format", format}, yes...)
-			r := corehour(args...)
-			if r.code != exitFailed || !strings.Contains(r.stdout, "/running") || !strings.Contains(r.stdout, "holds it") || !strings.Contains(r.stderr, "stop their collectors") {
-				t.Errorf("%s %v: %+v", format, yes, r)
-			}
+	for _, args := range []string{"text", "json", "markdown", "csv", "text --yes", "json --yes"} {
+		r := corehour(append([]string{"compact", "--warehouse", address, "--delete-service", "shop", "--format"}, strings.Fields(args)...)...)
+		if r.code != exitFailed || !strings.Contains(r.stdout, "/running") || !strings.Contains(r.stdout, "holds it") || !strings.Contains(r.stderr, "stop their collectors") {
+			t.Errorf("%s: %+v", args, r)
 		}
 	}
 	rest := totalCalls(t, address, "shop")

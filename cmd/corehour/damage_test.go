@@ -287,49 +287,6 @@ func TestDamage_NamesAllFiles(t *testing.T) {
 	}
 }
 
-// The query engine can hit damage that happened after the file was verified. The error names the file.
-func TestDamage_EngineErrorNamesFile(t *testing.T) {
-	unracedWhenShort(t)
-	root, at := ofAllKinds(t)
-	clock(t, at)
-	s, err := table.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range s.Files {
-		longAgo(t, f.Path)
-	}
-	if r := corehour("sql", "--warehouse", root, "SELECT COUNT(*) FROM method_calls"); r.code != exitNothing {
-		t.Fatalf("%+v", r)
-	}
-	f := s.Files[len(s.Files)-1]
-	whole, err := os.ReadFile(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, spoil := range []func(data []byte){
-		func(data []byte) { data[len(data)-1] ^= 1 },       // the magic number of Parquet
-		func(data []byte) { data[len(data)-6] ^= 0x40 },    // the length of the footer
-		func(data []byte) { clear(data[4 : len(data)/2]) }, // data pages
-	} {
-		data := bytes.Clone(whole)
-		spoil(data)
-		if err := os.WriteFile(f.Path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(f.Path, info.ModTime(), info.ModTime()); err != nil {
-			t.Fatal(err)
-		}
-		if r := corehour("sql", "--warehouse", root, "SELECT BIT_XOR(hash(m)) FROM method_calls AS m"); r.code != exitFailed || !strings.Contains(r.stderr, f.Path) {
-			t.Errorf("%+v", r)
-		}
-	}
-}
-
 // compact --drop-damaged removes damaged files from the table, and their calls are missing.
 func TestDamage_DropDamaged(t *testing.T) {
 	unracedWhenShort(t)

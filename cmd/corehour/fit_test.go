@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -185,20 +184,4 @@ func sameValue(at string, x, y any) error {
 		}
 	}
 	return nil
-}
-
-var scientific = regexp.MustCompile(`(^|,)-?[0-9.]+e[-+][0-9]+`)
-
-func TestCSV_NoScientificNotation(t *testing.T) {
-	clock(t, evening)
-	root := twoReleases(t, 0.5)
-	for _, args := range [][]string{{"cost"}, {"regress"}, {"sql", "--format", "csv", "SELECT 1e-12 AS x, 1e30 AS y, CAST(1e-12 AS FLOAT) AS z"}} {
-		if args[0] != "sql" {
-			args = append(args, "--format", "csv")
-		}
-		r := corehour(append([]string{args[0], "--warehouse", root}, args[1:]...)...)
-		if r.code == exitFailed || scientific.MatchString(r.stdout) {
-			t.Errorf("%v: %+v", args, r)
-		}
-	}
 }

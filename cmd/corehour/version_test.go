@@ -61,9 +61,4 @@ func TestHelp_Command(t *testing.T) {
 			t.Errorf("help %s: %+v, want %+v", c.Name(), asked, want)
 		}
 	}
-	for args, want := range map[string]string{"help csot": `did you mean "cost"?`, "help cost regress": `want one command, found the further argument "regress"`} {
-		if r := corehour(strings.Fields(args)...); r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", args, r)
-		}
-	}
 }

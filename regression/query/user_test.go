@@ -51,6 +51,40 @@ func TestUserStatement_ExplainWritesNothing(t *testing.T) {
 	}
 }
 
+// No statement reads or writes anything but the views.
+func TestUserStatement_ViewsOnly(t *testing.T) {
+	w := openOdd(t)
+	outside := filepath.Join(t.TempDir(), "secret.csv")
+	if err := os.WriteFile(outside, []byte("a\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{outside, w.Files[0].Path}
+	before := readAll(t, files)
+	for _, statement := range []string{
+		"SELECT * FROM read_csv('" + outside + "')", "SELECT * FROM '" + outside + "'", "SELECT * FROM read_text('/etc/passwd')", "SELECT * FROM glob('/*')",
+		"COPY (SELECT 1) TO '" + outside + "'", "COPY (SELECT 1 AS a) TO '" + files[1] + "' (FORMAT parquet)",
+		"CREATE TABLE t AS SELECT 1", "DROP VIEW method_calls", "ATTACH '" + outside + "' AS x", "INSTALL httpfs", "LOAD httpfs",
+		"SET enable_external_access = true", "RESET allowed_paths", "EXPORT DATABASE '" + t.TempDir() + "'",
+		"SELECT 1; DROP VIEW method_cost", "DROP VIEW method_cost; SELECT 1", "SELECT 1; SELECT 2", "SELECT ?", "", "nonsense",
+	} {
+		if table, err := w.User(t.Context(), statement, 10); err == nil {
+			t.Errorf("%q was run: %v", statement, table)
+		}
+	}
+	if after := readAll(t, files); !slices.Equal(after, before) {
+		t.Error("a file was written to")
+	}
+	for _, statement := range []string{
+		"WITH a AS (SELECT 1 AS x) SELECT * FROM a", "FROM method_calls LIMIT 1", "DESCRIBE method_cost", "SELECT 1;",
+		"EXPLAIN SELECT 1", "EXPLAIN (SELECT 1)", "EXPLAIN FROM method_calls", "explain analyze select 1;", "EXPLAIN ANALYZE (SELECT 1)", "EXPLAIN (FORMAT json) SELECT 1",
+		"/* a */ EXPLAIN -- b\n ANALYZE /* c /* d */ */ WITH a AS (SELECT 1 AS x) SELECT * FROM a", "EXPLAIN (ANALYZE, FORMAT json) FROM method_calls", "EXPLAIN ANALYZE DESCRIBE method_cost",
+	} {
+		if _, err := w.User(t.Context(), statement, 10); err != nil {
+			t.Errorf("%q: %v", statement, err)
+		}
+	}
+}
+
 func openOdd(t *testing.T) *Warehouse {
 	w, err := Open(t.Context(), fixture.Write(t, fixture.Items("a-1", oddEnds()...)), Window{})
 	if err != nil {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
@@ -35,12 +34,9 @@ func (r *Report) alertLines() []alertLine {
 
 func (r *Report) alertTable() *output.Table {
 	t := &output.Table{
-		Title:   "alerts, accepted and silenced ones too",
+		Title:   leftOut("alerts, accepted and silenced ones too", r.AlertsLeft, "cheaper ones"),
 		Columns: []string{"service", "alert", "of", "versions", "change", "interval", "before", "after", "$/day", "id"},
 		Least:   []string{"before", "after", "alert", "interval"},
-	}
-	if r.AlertsLeft > 0 {
-		t.Title += fmt.Sprintf("; %d cheaper ones are left out", r.AlertsLeft)
 	}
 	if basis := alert.BasisOf(r.Alerts); basis != "" {
 		t.Title += "; $/day: " + basis

@@ -69,8 +69,16 @@ func (r *Report) notCompared() []string {
 	return slices.Concat(r.NotCompared, output.More(r.NotComparedLeft, "services were not compared"))
 }
 
+// leftOut adds the number of lines beyond the limit to the title of a table.
+func leftOut(title string, n int, what string) string {
+	if n == 0 {
+		return title
+	}
+	return fmt.Sprintf("%s; %d %s are left out", title, n, what)
+}
+
 func (r *Report) costTable() *output.Table {
-	t := &output.Table{Title: "own CPU time of methods", Columns: []string{"service", "method", "core hours", "95%", "$", "calls", "records"}}
+	t := &output.Table{Title: leftOut("own CPU time of methods", r.CostsLeft, "cheaper methods"), Columns: []string{"service", "method", "core hours", "95%", "$", "calls", "records"}}
 	for _, c := range r.Costs {
 		interval := output.Interval(c.Interval, output.Amount)
 		if c.Interval == nil {
@@ -85,7 +93,7 @@ func (r *Report) costTable() *output.Table {
 }
 
 func (r *Report) wallTable() *output.Table {
-	t := &output.Table{Title: "wall time of methods", Columns: []string{"service", "method", "own hours", "95%", "total hours", "calls", "records"}}
+	t := &output.Table{Title: leftOut("wall time of methods", r.WallsLeft, "shorter methods"), Columns: []string{"service", "method", "own hours", "95%", "total hours", "calls", "records"}}
 	for _, w := range r.Walls {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(w.Service.String()), output.Name(fullName(w.MethodName)), output.Figure(w.self()), output.Figure(output.Interval(w.Interval, output.Amount)),
@@ -96,7 +104,7 @@ func (r *Report) wallTable() *output.Table {
 }
 
 func (r *Report) changeTable() *output.Table {
-	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "measured, taken off", "records"}, Least: []string{"records", "metric", "measured, taken off"}}
+	t := &output.Table{Title: leftOut("version over version, ~ where nothing is proven", r.ChangesLeft, "smaller changes"), Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "measured, taken off", "records"}, Least: []string{"records", "metric", "measured, taken off"}}
 	for _, m := range r.Changes {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(m.Service.String()), output.Name(query.FullName(m.Class, m.Method, m.Signature)), output.Name(m.BaseVersion), output.Name(m.HeadVersion), output.Name(m.Metric),

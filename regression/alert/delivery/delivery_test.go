@@ -3,6 +3,8 @@ package delivery
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +264,20 @@ func TestDispatcher_RaisedAt(t *testing.T) {
 		s, err := d.Store.Read()
 		if err != nil || !sorted.Alerts[0].RaisedAt.Equal(raised) || !s.Open[0].Alert.RaisedAt.Equal(raised) {
 			t.Errorf("minute %d: raised at %s, in the state %+v, want %s (%v)", i, sorted.Alerts[0].RaisedAt, s.Open, raised, err)
+		}
+	}
+}
+
+// A damaged state file stops the delivery before anything is sent.
+func TestDispatcher_DamagedState(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{name: "f"}
+	for _, targets := range [][]Target{nil, {{Sink: f}}} {
+		if sorted, err := dispatcher(dir, targets...).Handle(t.Context(), alertsOf("x"), 10, staysOpen); sorted != nil || err == nil || !strings.Contains(err.Error(), "state.json is damaged") || f.tookAll() != "" {
+			t.Errorf("%+v %v: took %s", sorted, err, f.tookAll())
 		}
 	}
 }

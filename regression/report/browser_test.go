@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // probe is a page that measures the layout of the report in a browser, at the widths of a phone and a desktop.
@@ -46,11 +48,11 @@ func TestReport_InBrowser(t *testing.T) {
 	if chromium == "" {
 		t.Skip("COREHOUR_CHROMIUM is not set; make browser sets it")
 	}
-	clock(t, evening)
-	report := corehour("report", "--warehouse", twoReleases(t, 0.5))
-	if report.code != exitNothing {
-		t.Fatal(report.stderr)
+	report, err := gather(t, fixture.TwoReleases(t, 0.5), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	page := pageOf(t, report)
 	var mu sync.Mutex
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +61,7 @@ func TestReport_InBrowser(t *testing.T) {
 		case "/":
 			_, _ = io.WriteString(w, probe)
 		case "/report":
-			_, _ = io.WriteString(w, report.stdout)
+			_, _ = io.WriteString(w, page)
 		case "/favicon.ico": // browsers request it on their own
 			http.NotFound(w, r)
 		default:

@@ -1,8 +1,7 @@
-package main
+package findings_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,6 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/compare/findings"
 	"github.com/corehour/corehour/regression/compare/pairs"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/test/deploygen"
 	"github.com/corehour/corehour/test/deploygen/rows"
@@ -154,23 +154,20 @@ func (s *callTree) run(p *fixture.Process, rng *rand.Rand, level []float64) (ite
 	return items
 }
 
-// answer is the result of regress for a warehouse with one service.
+// answer is the result for a warehouse with one service.
 type answer struct {
-	code  int
-	found findings.Findings
+	found *findings.Findings
 	*pairs.Comparison
 	lines map[string]*evidence.Verdict
 }
 
-// asked runs regress. The test sets the clock to the end of the records first.
-func asked(t *testing.T, root string) answer {
+func asked(t *testing.T, root string, now time.Time) answer {
 	t.Helper()
-	r := corehour("regress", "--warehouse", root, "--format", "json")
-	a := answer{code: r.code, lines: map[string]*evidence.Verdict{}}
-	if err := json.Unmarshal([]byte(r.stdout), &a.found); err != nil || len(a.found.Comparisons) != 1 {
-		t.Fatalf("%v: %+v", err, r)
+	found := evaluate(t, root, now, pairs.EvidenceRule{}, nil)
+	if len(found.Comparisons) != 1 {
+		t.Fatalf("%+v", found)
 	}
-	a.Comparison = a.found.Comparisons[0]
+	a := answer{found: found, Comparison: found.Comparisons[0], lines: map[string]*evidence.Verdict{}}
 	for i := range a.Methods {
 		l := &a.Methods[i]
 		full := methodspan.Function{Class: l.Class, Method: l.Method}.Full()
@@ -180,6 +177,11 @@ func asked(t *testing.T, root string) answer {
 		a.lines[full] = l
 	}
 	return a
+}
+
+// text returns the answer as text.
+func (a *answer) text(t *testing.T) string {
+	return written(t, a.found.Document(output.Text, 20), output.Text)
 }
 
 // print logs the answer next to the true changes.
@@ -207,7 +209,7 @@ func (a *answer) print(t *testing.T, truths map[string]trueChange) {
 	if a.WholeService != nil {
 		t.Logf("whole service | said %s: %s", say(a.WholeService), a.WholeService.Reason)
 	}
-	t.Logf("exit %d, %d alerts", a.code, len(a.found.Alerts))
+	t.Logf("%d alerts", len(a.found.Alerts))
 }
 
 // raised returns the kind and the method of each alert.
@@ -235,12 +237,12 @@ func chainOf(n int) []treeMethod {
 	return steps
 }
 
-func atEnd(t *testing.T) { clock(t, fixture.Start.Add(treeMinutes*time.Minute)) }
+// treeEnd is the time of the last rows of a callTree.
+var treeEnd = fixture.Start.Add(treeMinutes * time.Minute)
 
-// TestRegress_ChainNamesLeaf: a leaf that regressed is the only alert, and its callers are explained by their callees.
-func TestRegress_ChainNamesLeaf(t *testing.T) {
-	skipLong(t)
-	atEnd(t)
+// TestFindings_ChainNamesLeaf: a leaf that regressed is the only alert, and its callers are explained by their callees.
+func TestFindings_ChainNamesLeaf(t *testing.T) {
+	fixture.SkipLong(t)
 	const leaf = "app/chain.Step4"
 	for _, hosts := range []float64{0, 0.06} {
 		t.Run(fmt.Sprintf("hosts differ by %g%%", 100*hosts), func(t *testing.T) {
@@ -249,12 +251,12 @@ func TestRegress_ChainNamesLeaf(t *testing.T) {
 				s := callTree{steps: chainOf(5), base: 3, head: 3, hosts: hosts, requests: 20}
 				s.steps[4].factor = 2.28
 				root, truths := s.write(t, seed)
-				a := asked(t, root)
+				a := asked(t, root, treeEnd)
 				a.print(t, truths)
-				if names := a.raised(); a.code != exitFound || !slices.Equal(names, []string{"regression " + leaf}) {
-					t.Errorf("seed %d: exit %d, raised %q", seed, a.code, names)
+				if names := a.raised(); !a.found.Found() || !slices.Equal(names, []string{"regression " + leaf}) {
+					t.Errorf("seed %d: raised %q", seed, names)
 				}
-				if text := corehour("regress", "--warehouse", root).stdout; seed == 0 && strings.Count(text, "by its callees") != 4 {
+				if text := a.text(t); seed == 0 && strings.Count(text, "by its callees") != 4 {
 					t.Errorf("callers are not by their callees: %s", text)
 				}
 				for full, l := range a.lines {
@@ -307,20 +309,19 @@ func shopOfFlask() []treeMethod {
 	}
 }
 
-// TestRegress_StockInstrumentation: spans of another SDK have wall time only, and no common change is subtracted from it.
-func TestRegress_StockInstrumentation(t *testing.T) {
-	unracedWhenShort(t)
-	atEnd(t)
+// TestFindings_StockInstrumentation: spans of another SDK have wall time only, and no common change is subtracted from it.
+func TestFindings_StockInstrumentation(t *testing.T) {
+	fixture.SkipRaced(t)
 	for seed := range uint64(3) {
 		s := callTree{steps: shopOfFlask(), base: 2, head: 2, hosts: 0.03, requests: 40, wallOnly: true}
 		s.steps[4].factor = 2
 		root, truths := s.write(t, seed)
-		a := asked(t, root)
+		a := asked(t, root, treeEnd)
 		if seed == 0 {
 			a.print(t, truths)
 		}
-		if a.code != exitFound && a.code != exitCannotTell {
-			t.Errorf("seed %d: exit %d", seed, a.code)
+		if !a.found.Found() && !a.found.Inconclusive() {
+			t.Errorf("seed %d: neither found nor undecided", seed)
 		}
 		if len(a.lines) != len(s.steps) {
 			t.Errorf("seed %d: %d methods", seed, len(a.lines))
@@ -343,13 +344,10 @@ func TestRegress_StockInstrumentation(t *testing.T) {
 	}
 }
 
-// TestRegress_FewProcesses: with two processes per version, a method that became twice as expensive is regressed or
+// TestFindings_FewProcesses: with two processes per version, a method that became twice as expensive is regressed or
 // undecided, and no other method is reported in its place.
-func TestRegress_FewProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
-	atEnd(t)
+func TestFindings_FewProcesses(t *testing.T) {
+	fixture.SkipLong(t)
 	for seed := range uint64(3) {
 		s := callTree{steps: append(chainOf(4), chainOf(5)...), base: 2, head: 2, hosts: 0.06, requests: 20}
 		for m := range s.steps[4:] {
@@ -358,10 +356,10 @@ func TestRegress_FewProcesses(t *testing.T) {
 		const changed = "app/tree.Branch3"
 		s.steps[7].factor = 2
 		root, truths := s.write(t, seed)
-		a := asked(t, root)
+		a := asked(t, root, treeEnd)
 		a.print(t, truths)
-		if names := a.raised(); a.code != exitFound && a.code != exitCannotTell || len(names) > 1 || len(names) == 1 && names[0] != "regression "+changed {
-			t.Errorf("seed %d: exit %d, raised %q", seed, a.code, names)
+		if names := a.raised(); !a.found.Found() && !a.found.Inconclusive() || len(names) > 1 || len(names) == 1 && names[0] != "regression "+changed {
+			t.Errorf("seed %d: raised %q", seed, names)
 		}
 		for full, l := range a.lines {
 			x := truths[full]
@@ -375,15 +373,14 @@ func TestRegress_FewProcesses(t *testing.T) {
 	}
 }
 
-// TestRegress_MetricPerMethod: a method with CPU time does not prevent the other methods from being compared by wall
+// TestFindings_MetricPerMethod: a method with CPU time does not prevent the other methods from being compared by wall
 // time.
-func TestRegress_MetricPerMethod(t *testing.T) {
-	atEnd(t)
+func TestFindings_MetricPerMethod(t *testing.T) {
 	s := callTree{steps: shopOfFlask(), base: 3, head: 3, hosts: 0.03, requests: 40, wallOnly: true}
 	s.steps[6].cpu = true
 	s.steps[2].factor = 2.5
 	root, truths := s.write(t, 1)
-	a := asked(t, root)
+	a := asked(t, root, treeEnd)
 	a.print(t, truths)
 	if len(a.lines) != len(s.steps) || len(a.Methods) != len(s.steps) {
 		t.Errorf("%d lines", len(a.Methods))
@@ -397,19 +394,18 @@ func TestRegress_MetricPerMethod(t *testing.T) {
 			t.Errorf("%s: %+v", full, l)
 		}
 	}
-	if names := a.raised(); a.code != exitFound || !slices.Contains(names, "regression "+methodspan.ParseFunction("SELECT carts").Full()) || len(names) != 1 {
-		t.Errorf("exit %d, raised %q", a.code, names)
+	if names := a.raised(); !a.found.Found() || !slices.Contains(names, "regression "+methodspan.ParseFunction("SELECT carts").Full()) || len(names) != 1 {
+		t.Errorf("raised %q", names)
 	}
 	if said := strings.Join(a.Warnings, "\n"); strings.Contains(said, "not counted") { // missing CPU time does not mean missing counts
 		t.Error(said)
 	}
 }
 
-// TestRegress_EverythingTenTimes: a change of all methods that is larger than hosts can cause is never subtracted as a
+// TestFindings_EverythingTenTimes: a change of all methods that is larger than hosts can cause is never subtracted as a
 // common change and never ignored.
-func TestRegress_EverythingTenTimes(t *testing.T) {
-	skipLong(t)
-	atEnd(t)
+func TestFindings_EverythingTenTimes(t *testing.T) {
+	fixture.SkipLong(t)
 	for _, processes := range [][2]int{{1, 1}, {2, 2}, {6, 1}} {
 		t.Run(fmt.Sprintf("%d+%d", processes[0], processes[1]), func(t *testing.T) {
 			s := callTree{steps: chainOf(5), base: processes[0], head: processes[1], hosts: 0.06, requests: 20}
@@ -417,10 +413,10 @@ func TestRegress_EverythingTenTimes(t *testing.T) {
 				s.steps[m].own, s.steps[m].factor = time.Millisecond, 10
 			}
 			root, truths := s.write(t, 1)
-			a := asked(t, root)
+			a := asked(t, root, treeEnd)
 			a.print(t, truths)
-			if a.code != exitFound && a.code != exitCannotTell || (a.code == exitFound) != (len(a.found.Alerts) > 0) {
-				t.Errorf("exit %d with %d alerts", a.code, len(a.found.Alerts))
+			if !a.found.Found() && !a.found.Inconclusive() || a.found.Found() != (len(a.found.Alerts) > 0) {
+				t.Errorf("%d alerts", len(a.found.Alerts))
 			}
 			about := func(percent float64) bool { return percent > 700 && percent < 1200 }
 			if w := a.WholeService; w == nil || w.Measured == nil || !about(w.Measured.Percent) || w.Common != nil {
@@ -444,49 +440,48 @@ func TestRegress_EverythingTenTimes(t *testing.T) {
 					t.Errorf("%s: %.0f and %.0f ns per call", full, l.BaseNSPerCall, l.HeadNSPerCall)
 				}
 			}
-			text := corehour("regress", "--warehouse", root)
-			if text.code != a.code || !strings.Contains(text.stdout, "whole service: ") || strings.Contains(text.stdout, "no method regressed") {
+			text := a.text(t)
+			if !strings.Contains(text, "whole service: ") || strings.Contains(text, "no method regressed") {
 				t.Errorf("%+v", text)
 			}
-			t.Logf("in words:\n%s", text.stdout)
+			t.Logf("in words:\n%s", text)
 			for _, name := range []string{"Step0", "Step3", "Step4"} {
-				r := corehour("explain", "app/chain."+name, "--warehouse", root)
-				if r.code == exitFailed || strings.Contains(r.stdout, "pays what it paid") || !strings.Contains(r.stdout, "nothing taken off") {
-					t.Errorf("%+v", r)
+				reason := a.lines["app/chain."+name].Reason
+				if strings.Contains(reason, "pays what it paid") || !strings.Contains(reason, "nothing taken off") {
+					t.Errorf("%s: %s", name, reason)
 				}
-				// Step4 is a leaf.
-				if name == "Step4" && (strings.Contains(r.stdout, "by its callees") || strings.Contains(r.stdout, "because of what it calls")) {
-					t.Errorf("a leaf is said to be more expensive by its callees: %s", r.stdout)
-				}
+			}
+			// Step4 is a leaf, so no callee explains it.
+			if l := a.lines["app/chain.Step4"]; l.State == evidence.Explained || strings.Contains(l.Reason, "because of what it calls") {
+				t.Errorf("%+v", l)
 			}
 		})
 	}
 }
 
-// TestRegress_VersionsOfOneInstant: versions that start together are put in order by their version numbers.
-func TestRegress_VersionsOfOneInstant(t *testing.T) {
-	unracedWhenShort(t)
-	atEnd(t)
+// TestFindings_VersionsOfOneInstant: versions that start together are put in order by their version numbers.
+func TestFindings_VersionsOfOneInstant(t *testing.T) {
+	fixture.SkipRaced(t)
 	s := callTree{steps: chainOf(5), base: 3, head: 3, hosts: 0.03, requests: 20, tie: true}
 	s.steps[4].factor = 1.5
 	root, truths := s.write(t, 1)
-	a := asked(t, root)
+	a := asked(t, root, treeEnd)
 	a.print(t, truths)
 	if a.BaseVersion != deploygen.BaseVersion || a.HeadVersion != deploygen.HeadVersion || a.ChosenBy != "version order" {
 		t.Errorf("%s against %s by %s", a.HeadVersion, a.BaseVersion, a.ChosenBy)
 	}
-	if names := a.raised(); a.code != exitFound || !slices.Equal(names, []string{"regression app/chain.Step4"}) {
-		t.Errorf("exit %d, raised %q", a.code, names)
+	if names := a.raised(); !a.found.Found() || !slices.Equal(names, []string{"regression app/chain.Step4"}) {
+		t.Errorf("raised %q", names)
 	}
 	if l := a.lines["app/chain.Step4"]; l == nil || !covers(*l.Interval, 50) {
 		t.Errorf("%+v", l)
 	}
-	if text := corehour("regress", "--warehouse", root).stdout; !strings.Contains(text, "chosen by version order") || strings.Contains(text, "only version") {
+	if text := a.text(t); !strings.Contains(text, "chosen by version order") || strings.Contains(text, "only version") {
 		t.Errorf("%s", text)
 	}
 }
 
-// drawn writes a scene to a new warehouse and runs regress. truths are the changes by method, in percent.
+// drawn writes a scene to a new warehouse and evaluates it. truths are the changes by method, in percent.
 func drawn(t *testing.T, s deploygen.Scene, seed uint64) (a answer, d *deploygen.Deployment, truths map[string]trueChange) {
 	t.Helper()
 	d = deploygen.Draw(s, seed)
@@ -501,16 +496,13 @@ func drawn(t *testing.T, s deploygen.Scene, seed uint64) (a answer, d *deploygen
 			100 * math.Expm1(m.Own), 100 * math.Expm1(m.Inclusive), 100 * math.Expm1(m.MeasuredOwn), 100 * math.Expm1(m.MeasuredInclusive),
 		}
 	}
-	return asked(t, root), d, truths
+	return asked(t, root, deploygen.Begin.Add(deploygen.DefaultDuration)), d, truths
 }
 
-func atEndOfScenes(t *testing.T) { clock(t, deploygen.Begin.Add(deploygen.DefaultDuration)) }
-
-// TestRegress_RareExpensiveCalls: a regression is found if one call in a hundred costs 100 times as much. The printed
+// TestFindings_RareExpensiveCalls: a regression is found if one call in a hundred costs 100 times as much. The printed
 // change is the change of the mean.
-func TestRegress_RareExpensiveCalls(t *testing.T) {
-	skipLong(t)
-	atEndOfScenes(t)
+func TestFindings_RareExpensiveCalls(t *testing.T) {
+	fixture.SkipLong(t)
 	const seeds = 10
 	found, covered := 0, 0
 	for seed := range uint64(seeds) {
@@ -557,13 +549,10 @@ func TestRegress_RareExpensiveCalls(t *testing.T) {
 	}
 }
 
-// TestRegress_NamesLoad: if the processes of one version get 2.5 times the requests of the other version's, a warning
+// TestFindings_NamesLoad: if the processes of one version get 2.5 times the requests of the other version's, a warning
 // contains that factor and no alert is raised.
-func TestRegress_NamesLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
-	atEndOfScenes(t)
+func TestFindings_NamesLoad(t *testing.T) {
+	fixture.SkipLong(t)
 	for _, load := range []float64{2.5, 1 / 2.5} {
 		for seed := range uint64(10) {
 			a, _, truths := drawn(t, deploygen.Scene{
@@ -588,12 +577,9 @@ func TestRegress_NamesLoad(t *testing.T) {
 	}
 }
 
-// TestRegress_SampledScenes compares alerts and intervals with the truth, for a sample of small scenes of both families.
-func TestRegress_SampledScenes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
-	atEndOfScenes(t)
+// TestFindings_SampledScenes compares alerts and intervals with the truth, for a sample of small scenes of both families.
+func TestFindings_SampledScenes(t *testing.T) {
+	fixture.SkipLong(t)
 	for _, family := range [][]deploygen.Scene{deploygen.SmallServices(), deploygen.Independent()} {
 		small := slices.DeleteFunc(family, func(s deploygen.Scene) bool {
 			return s.Structure.Methods*(s.Base+s.Head)*max(s.Records, deploygen.DefaultRecords) > 60_000
