@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,11 +79,11 @@ func TestDrift_CSV(t *testing.T) {
 	var series strings.Builder
 	series.WriteString("date,value\n")
 	for day := range 90 {
-		value := "100.1\n"
+		value := 1000 + day*day%7
 		if day >= 60 {
-			value = "110.1\n"
+			value += 100
 		}
-		series.WriteString(date(time.Date(2026, 1, 5+day, 0, 0, 0, 0, time.UTC)) + "," + value[:4-day%2] + "\n")
+		fmt.Fprintf(&series, "%s,%d\n", date(time.Date(2026, 1, 5+day, 0, 0, 0, 0, time.UTC)), value)
 	}
 	few, broken := write(t, "few.csv", "date,value\n2026-01-05,1\n2026-01-06,2\n"), write(t, "broken.csv", "date,value\n2026-01-05\n")
 	for args, c := range map[string]struct {

@@ -291,7 +291,7 @@ func TestGather_ManyServices(t *testing.T) {
 		top  int
 		want []string
 	}{
-		{1, []string{"5 more trees of services: --all prints them", "5 more services with 10 processes, 0 dead, ", "1 more services were compared: --all prints them", "5 cheaper methods are left out"}},
+		{1, []string{"5 more trees of services: --all prints them", "5 more services with 10 processes, 0 dead, ", "5 more services were compared: --all prints them", "5 cheaper methods are left out"}},
 		{0, nil},
 	} {
 		r, err := gather(t, root, func(o *Options) { o.Top, o.Methods = c.top, 1 })
