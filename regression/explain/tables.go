@@ -63,6 +63,9 @@ func (a *Account) versionTable(zone *time.Location) *output.Table {
 	c.Whole("with CPU", func(v *query.Sampling) int64 { return v.CPUMeasured })
 	share("sampled at", func(v *query.Sampling) float64 { return v.P })
 	c.Figure("lowest and highest", func(v *query.Sampling) string {
+		if !(v.HighestP > 0) {
+			return output.Unknown
+		}
 		return output.Interval(&[2]float64{v.LowestP, v.HighestP}, probability)
 	})
 	share("CPU at", func(v *query.Sampling) float64 { return v.CPUP })
