@@ -1,9 +1,13 @@
 package cost
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/test/fixture"
 )
 
@@ -69,6 +73,79 @@ func TestSpend_NoProcessRows(t *testing.T) {
 	r := computeWith(t, fixture.Write(t, []methodspan.Item{p.Item()}), Options{})
 	if s := r.Spend(Budget{Name: "x", USDPerDay: 1e-9}); s.What != "self costs" || s.SpentUSD == nil {
 		t.Errorf("%+v", s)
+	}
+}
+
+// The cost of idle cores is the same for raw rows, the minute rollup and the hourly rollup. Rows that do not contain
+// the number of cores make it a lower bound.
+func TestSpend_RolledUpRows(t *testing.T) {
+	for _, coreless := range []bool{false, true} {
+		root := idleShop(t, time.Second, func(r *methodspan.Row) {
+			if coreless && r.Resource.Instance == "b" && r.StartNS%int64(2*time.Hour) == 0 {
+				r.Process.Cores = 0
+			}
+		})
+		first := 0.0
+		for _, level := range levels {
+			if level.name != "raw" {
+				rollUp(t, root, level.policy)
+			}
+			r := computeWith(t, root, Options{Window: date, Now: fixture.Start.AddDate(0, 1, 0)})
+			s := r.Spend(Budget{Name: "shop", Scope: rules.Scope{Service: "shop"}, USDPerDay: 4})
+			if known := r.Services[0].PaidUSD != nil; known == coreless || s.Broken == coreless || MayBreak([]Spending{s}) != coreless {
+				t.Errorf("%s: paid %v, %+v", level.name, r.Services[0].PaidUSD, s)
+			}
+			if first == 0 {
+				first = *s.SpentUSD
+			}
+			near(t, level.name, s.SpentUSD, first, 1e-9)
+			if !coreless {
+				near(t, level.name, s.SpentUSD, 4.8, 1e-9)
+			}
+		}
+	}
+}
+
+// While the number of cores is unknown, a budget is neither kept nor is its alert resolved. The process CPU alone can
+// exceed it.
+func TestSpend_UnknownCores(t *testing.T) {
+	coreless := func(r *methodspan.Row) { r.Process.Cores = 0 }
+	const lacking = "48 of 48 process rows lack the number of cores"
+	for _, c := range []struct {
+		name   string
+		cpu    time.Duration
+		change func(*methodspan.Row)
+		state  string
+		told   string // part of the reason of the alert, or of its resolution
+	}{
+		{"broken", time.Hour, nil, "BROKEN", "planned are $2.30 a day"},
+		{"unknown", time.Second, coreless, "unknown", ""},
+		{"broken by process CPU", time.Hour, coreless, "BROKEN", "process CPU of at least $2.40 a day, planned are $2.30 a day; " + lacking}, // 48 core hours at 5 cents
+		{"kept", time.Second, func(r *methodspan.Row) { r.Process.Cores = 0.1 }, "kept", "planned are $2.30 a day"},
+	} {
+		r := computeWith(t, idleShop(t, c.cpu, c.change), Options{Window: date, Now: fixture.Start.AddDate(0, 1, 0)})
+		s := r.Spend(Budget{Name: "shop", Scope: rules.Scope{Service: "shop"}, USDPerDay: 2.3})
+		if s.state() != c.state || s.Broken != (c.state == "BROKEN") || MayBreak([]Spending{s}) != (c.state == "unknown") {
+			t.Errorf("%s: %s: %+v", c.name, s.state(), s)
+		}
+		why, kept := Kept([]Spending{s})(&alert.Alert{Kind: alert.Budget, Budget: "shop"})
+		if s.Broken {
+			why = s.Alert(fixture.Start).Reason
+		}
+		if kept != (c.state == "kept") || !strings.Contains(why, c.told) {
+			t.Errorf("%s: kept %t: %s", c.name, kept, why)
+		}
+		if _, notes := BudgetTable([]Spending{s}); c.state == "unknown" && !strings.Contains(strings.Join(notes, "\n"), ">= budget shop: "+lacking) {
+			t.Errorf("%s: %q", c.name, notes)
+		}
+	}
+	for _, c := range []struct {
+		a    alert.Alert
+		want string
+	}{{alert.Alert{Kind: alert.Budget, Budget: "gone"}, "the budget was removed"}, {alert.Alert{Kind: alert.Regression}, ""}} {
+		if why, kept := Kept(nil)(&c.a); why != c.want || kept != (c.want != "") {
+			t.Errorf("%+v: %t, %s", c.a, kept, why)
+		}
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-func computeWith(t *testing.T, root string, o Options) *Table {
+// computeWith computes the costs of the window in o.
+func computeWith(t *testing.T, root string, o Options, options ...query.Option) *Table {
 	t.Helper()
-	w, err := query.Open(context.Background(), root, query.Window{})
+	w, err := query.Open(context.Background(), root, o.Window, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,5 +230,26 @@ func TestPercentiles(t *testing.T) {
 	}
 	if math.IsNaN(m.Wall.P50) {
 		t.Error("NaN")
+	}
+}
+
+// A method never has more CPU time than wall time. If by chance the calls with CPU time differ from those with wall
+// time alone, both figures use the calls that have both.
+func TestPercentiles_CPUWithinWall(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for i := range 40 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 100)
+		for range 9 {
+			p.Call("a.B", methodspan.CallerEntry, at, time.Millisecond, -1, 0.1, 0.1)
+		}
+		p.Call("a.B", methodspan.CallerEntry, at, 3*time.Millisecond, 2*time.Millisecond, 0.1, 0.1)
+	}
+	m := computeWith(t, fixture.Write(t, []methodspan.Item{p.Item()}), Options{Percentiles: true}).Methods[0]
+	near(t, "CPU a call", m.CPUNSPerCall, 2e6, 0.011)
+	near(t, "wall a call", m.WallNSPerCall, 3e6, 0.011)
+	for _, p := range [][2]float64{{m.CPU.P50, m.Wall.P50}, {m.CPU.P95, m.Wall.P95}, {m.CPU.P99, m.Wall.P99}} {
+		near(t, "CPU percentile", &p[0], 2e6, 0.011)
+		near(t, "wall percentile", &p[1], 3e6, 0.011)
 	}
 }

@@ -187,3 +187,31 @@ func TestGroups_CountedCallsWithoutGroup(t *testing.T) {
 		t.Errorf("%+v", r.Groups[1])
 	}
 }
+
+// Goroutine groups are not kept by the hourly rollup.
+func TestGroups_RolledUpRows(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for i := range 60 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 10)
+		for j, group := range []string{"batch", "batch", "web", ""} {
+			p.Call("a.B", methodspan.CallerEntry, at.Add(time.Duration(j)*time.Second), time.Second, time.Duration(100+i%7)*time.Millisecond, 0.4, 1).Group = group
+		}
+	}
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	hours := func() (found map[string]float64, sum float64) {
+		found = map[string]float64{}
+		for _, l := range computeWith(t, root, Options{By: []Dimension{ByGroup}}).Groups {
+			found[l.Group], sum = *l.SelfCoreHours, sum+*l.SelfCoreHours
+		}
+		return found, sum
+	}
+	before, whole := hours()
+	if ratio := before["batch"] / before["web"]; len(before) != 3 || math.Abs(ratio-2) > 1e-3 {
+		t.Errorf("%v", before)
+	}
+	rollUp(t, root, levels[2].policy)
+	if after, sum := hours(); len(after) != 1 || math.Abs(after["(unknown)"]/whole-1) > 1e-6 || sum != after["(unknown)"] {
+		t.Errorf("%v, before the rollup %v", after, before)
+	}
+}

@@ -143,3 +143,37 @@ func TestWallTime_NextToCPU(t *testing.T) {
 		}
 	}
 }
+
+// Without the spans of frameworks, their time is own time of their callers.
+func TestWallTime_WithoutFrameworks(t *testing.T) {
+	const server, driver = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "io.opentelemetry.jdbc"
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	call := func(class, method, caller string, at time.Time, wall time.Duration) {
+		row := p.Call("x", caller, at, wall, -1, 1, 0)
+		row.Class, row.Method, row.WeightBasis, row.Calls = class, method, methodspan.BasisThreshold, 1
+	}
+	for n := range 100 {
+		at := fixture.Start.Add(time.Duration(n) * 20 * time.Second)
+		call(server, "GET /cart", "(entry)", at, 40*time.Millisecond)
+		call("shop/cart.Cart", "Total", server+".GET /cart", at, 30*time.Millisecond)
+		call(driver, "SELECT shop", "shop/cart.Cart.Total", at, 20*time.Millisecond)
+	}
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	for _, without := range []bool{false, true} {
+		for _, by := range [][]Dimension{{ByMethod}, {ByCaller, ByMethod}} {
+			r := computeWith(t, root, Options{Wall: true, By: by}, query.WithoutFrameworks(without))
+			lines, seconds := 3, 1.0
+			if without {
+				lines, seconds = 1, 3
+			}
+			if len(r.Lines()) != lines {
+				t.Errorf("without frameworks %t: %+v", without, r.Lines())
+			}
+			for _, l := range r.Methods {
+				if l.Method == "Total" {
+					near(t, "own time of Total", l.SelfWallHours, seconds/3600, 1e-9)
+				}
+			}
+		}
+	}
+}
