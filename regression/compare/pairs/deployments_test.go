@@ -36,6 +36,12 @@ func delayed(r query.Run, seconds int) query.Run {
 	return r
 }
 
+// assumed returns r with 10 measured calls; n have no known sampling probability.
+func assumed(r query.Run, n int64) query.Run {
+	r.Measured, r.Assumed = 10, n
+	return r
+}
+
 func TestCompareVersions(t *testing.T) {
 	sorted := []string{"", "0.9", "1", "1.2.3-rc9", "1.2.3-rc10", "1.2.3", "1.9", "1.09.1", "1.10", "1.10.1", "2024.9", "18446744073709551616", "18446744073709551617", "a1", "a02", "v1.9", "v1.10"}
 	for i, a := range sorted {
@@ -88,6 +94,10 @@ func TestChoose(t *testing.T) {
 		{"base named after head", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30)}, "b", "a", "b<a"},
 		{"only one", []query.Run{run("1", 0, 60, 0)}, "", "", `only version "1"`},
 		{"none known", []query.Run{run("", 0, 60, 0)}, "", "", "service.version"},
+		{"sampling known of the head only", []query.Run{assumed(run("1", 0, 30, 0), 10), assumed(run("2", 30, 60, 30), 0)}, "", "", `how spans were sampled is known of version "2" and not of "1"`},
+		{"sampling known of the base only", []query.Run{assumed(run("1", 0, 30, 0), 0), assumed(run("2", 30, 60, 30), 6)}, "", "", `how spans were sampled is known of version "1" and not of "2"`},
+		{"sampling mostly known of both", []query.Run{assumed(run("1", 0, 30, 0), 0), assumed(run("2", 30, 60, 30), 5)}, "", "", "1<2"},
+		{"sampling unknown of both", []query.Run{assumed(run("1", 0, 30, 0), 10), assumed(run("2", 30, 60, 30), 10)}, "", "", "1<2"},
 		{"unknown is not compared", []query.Run{run("", 0, 60, 0), run("1", 60, 90, 60)}, "", "", `only version "1"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
+	"github.com/corehour/corehour/internal/warehouse/table"
+	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/test/fixture"
@@ -30,8 +33,14 @@ func compare(t *testing.T, o Options, shops ...fixture.Shop) *Comparison {
 
 func compareItems(t *testing.T, o Options, items []methodspan.Item) *Comparison {
 	t.Helper()
+	return compareIn(t, o, fixture.Write(t, items))
+}
+
+// compareIn compares the newest versions of a warehouse.
+func compareIn(t *testing.T, o Options, root string) *Comparison {
+	t.Helper()
 	ctx := context.Background()
-	w, err := query.Open(ctx, fixture.Write(t, items), query.Window{})
+	w, err := query.Open(ctx, root, query.Window{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,5 +279,184 @@ func TestThreshold_UnpricedNoDollars(t *testing.T) {
 	c := compare(t, defaults, b, a)
 	if len(c.Alerts) != 1 || c.Alerts[0].USDPerDay != nil {
 		t.Errorf("%+v", c.Alerts)
+	}
+}
+
+// Processes of the new version are three times as expensive in their first five minutes and as cheap as the old version
+// afterwards, so a warm-up of 5 minutes leaves no regression.
+func TestThreshold_ExcludesWarmUp(t *testing.T) {
+	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 60, Requests: 20}
+	second := first
+	second.Seed, second.Version, second.Instances, second.Start = 2, "2", []string{"c", "d"}, fixture.Start.Add(30*time.Minute)
+	items, _ := first.Run()
+	cold, _ := second.Run()
+	for _, item := range cold {
+		for i := range item.Rows {
+			if r := &item.Rows[i]; time.Unix(0, r.StartNS).Before(second.Start.Add(5 * time.Minute)) {
+				r.CPUNS, r.WallNS = 3*r.CPUNS, 3*r.WallNS
+			}
+		}
+	}
+	root := fixture.Write(t, items, cold)
+	o := defaults
+	all := compareIn(t, o, root)
+	o.WarmUp = 5 * time.Minute
+	warm := compareIn(t, o, root)
+	if len(all.Alerts) != 4 || len(warm.Alerts) != 0 || len(warm.Methods) != 4 {
+		t.Errorf("%q, without the warm-up %q", raised(all), raised(warm))
+	}
+	// 2 processes x 20 requests per minute x 5 minutes.
+	if b, w := line(t, all, "Serve"), line(t, warm, "Serve"); b.BaseRecords-w.BaseRecords != 200 || b.HeadRecords-w.HeadRecords != 200 {
+		t.Errorf("%d and %d records, with the warm-up %d and %d", w.BaseRecords, w.HeadRecords, b.BaseRecords, b.HeadRecords)
+	}
+	o.WarmUp = 70 * time.Minute
+	if none := compareIn(t, o, root); none.Conclusive() || len(none.Methods) != 0 || !strings.Contains(strings.Join(none.Warnings, "\n"), "nothing that version 2 measured is compared") {
+		t.Errorf("all is warm-up: %+v", none)
+	}
+}
+
+// Dollars a day refer to the compared time, so a warm-up of a quarter of it changes them little.
+func TestThreshold_WarmUpDollars(t *testing.T) {
+	b, a := before(1), after(1)
+	b.Rate, a.Rate, b.CPURate, a.CPURate = nil, nil, 1, 1
+	a.OwnCPU[fixture.Rate] *= 2
+	o := defaults
+	all := compare(t, o, b, a)
+	o.WarmUp = 10 * time.Minute
+	warm := compare(t, o, b, a)
+	if len(all.Alerts) != 1 || len(warm.Alerts) != 1 {
+		t.Fatalf("%q, %q", raised(all), raised(warm))
+	}
+	if ratio := *warm.Alerts[0].USDPerDay / *all.Alerts[0].USDPerDay; ratio < 0.9 || ratio > 1.1 || warm.Alerts[0].Records*4 != all.Alerts[0].Records*3 {
+		t.Errorf("%v times the dollars from %d of %d records", ratio, warm.Alerts[0].Records, all.Alerts[0].Records)
+	}
+}
+
+// Rolled-up rows that begin before the end of the warm-up are excluded whole.
+func TestThreshold_WarmUpOfRollups(t *testing.T) {
+	for _, c := range []struct {
+		policy maintain.Policy
+		left   int64 // minutes
+	}{{maintain.Policy{MinuteAfter: 24 * time.Hour}, 79}, {maintain.Policy{HourAfter: 24 * time.Hour}, 70}} {
+		b := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 100, Requests: 5}
+		a := b
+		a.Seed, a.Version, a.Instances, a.Start = 2, "2", []string{"c", "d"}, fixture.Start.Add(30*time.Minute)
+		old, _ := b.Run()
+		items, _ := a.Run()
+		root := fixture.Write(t, old, items)
+		at := fixture.Start.Add(80 * time.Hour)
+		job := maintain.Job{Root: root, Policy: c.policy, Parquet: table.Options{Now: func() time.Time { return at }}}
+		if _, err := job.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o := defaults
+		o.WarmUp = 20*time.Minute + 30*time.Second // version 2 runs from 09:30 to 11:10
+		if got := line(t, compareIn(t, o, root), "Serve").HeadRecords; got != 10*c.left {
+			t.Errorf("%+v: %d records are left, want %d", c.policy, got, 10*c.left)
+		}
+	}
+}
+
+// A method is compared by CPU time if both versions measured it, else by wall time. If only one version measured the
+// CPU time of a callee, the caller's own CPU time would seem to grow, so the caller is compared by wall time, too.
+func TestThreshold_MetricPerMethod(t *testing.T) {
+	for _, both := range []bool{true, false} {
+		b := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 40, Requests: 20, OwnCPU: fixture.DefaultOwnCPU()}
+		b.OwnCPU[fixture.Log] = 150 * time.Microsecond
+		a := b
+		a.Seed, a.Version, a.Instances, a.Start = 2, "2", []string{"c", "d"}, fixture.Start.Add(30*time.Minute)
+		a.OwnCPU = fixture.DefaultOwnCPU()
+		a.OwnCPU[fixture.Rate], a.OwnCPU[fixture.Log] = 2*a.OwnCPU[fixture.Rate], b.OwnCPU[fixture.Log]
+		old, _ := b.Run()
+		items, _ := a.Run()
+		items = append(old, items...)
+		for _, item := range items {
+			for i := range item.Rows {
+				r := &item.Rows[i]
+				head := r.Resource.Version == "2"
+				switch {
+				case r.Kind != methodspan.KindCall:
+				case r.Method == "Serve" && head: // it waits for Write
+					r.WallNS += int64(600 * time.Microsecond)
+				case r.Method == "Write":
+					if both || head {
+						r.CPUMeasured, r.CPUNS, r.CPUP, r.CPUState = 0, 0, 0, methodspan.CPUUnavailable
+					}
+					if head { // waiting time: CPU time stays the same
+						r.WallNS *= 3
+					}
+				}
+			}
+		}
+		root := fixture.Write(t, items)
+		serve := map[bool]string{true: "cpu", false: "wall"}[both]
+		for metric, want := range map[string]string{
+			"":     "Rate cpu regressed, Serve " + serve + " explained, Total cpu explained, Write wall regressed",
+			"wall": "Rate wall regressed, Serve wall explained, Total wall explained, Write wall regressed",
+			"cpu":  "Rate cpu regressed, Serve cpu explained, Total cpu explained, Write cpu few_records",
+		} {
+			o := defaults
+			o.Metric = metric
+			c := compareIn(t, o, root)
+			var lines []string
+			for _, l := range c.Methods {
+				lines = append(lines, l.Method+" "+l.Metric+" "+string(l.State))
+			}
+			slices.Sort(lines)
+			if got := strings.Join(lines, ", "); got != want && (metric != "cpu" || !strings.Contains(got, "Write cpu few_records") || strings.Contains(got, "wall")) {
+				t.Errorf("no CPU in both versions %t, metric %q: %s, want %s", both, metric, got, want)
+			}
+			for _, a := range c.Alerts {
+				if !strings.Contains(a.Reason, a.Metric+" time") || (a.USDPerDay == nil) != (a.Metric == "wall") {
+					t.Errorf("%s of %s: %v dollars: %s", a.Metric, a.Method, a.USDPerDay, a.Reason)
+				}
+				if metric == "" && a.Method == "Write" && (a.ChangePercent < 150 || a.ChangePercent > 250) {
+					t.Errorf("%v%%, planted 200", a.ChangePercent)
+				}
+			}
+		}
+	}
+}
+
+// A file can raise the threshold of single methods.
+func TestThreshold_PerMethod(t *testing.T) {
+	a := after(1)
+	a.OwnCPU[fixture.Rate] *= 2
+	for entry, alerts := range map[string]int{`{"method": "shop/log", "threshold_percent": 500}`: 1, `{"service": "shop", "class": "shop/tax", "threshold_percent": 500}`: 0} {
+		o := defaults
+		var err error
+		if o.Thresholds, _, err = rules.ParseThresholds([]byte(`{"version": 1, "thresholds": [` + entry + `]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if c := compare(t, o, before(1), a); len(c.Alerts) != alerts {
+			t.Errorf("%s: %q", entry, raised(c))
+		}
+	}
+}
+
+// An alert contains the share of calls without a known sampling probability, and the remedy. It has no dollars then.
+func TestThreshold_AssumedCalls(t *testing.T) {
+	for basis, assumed := range map[string]bool{methodspan.BasisAssumed: true, methodspan.BasisThreshold: false} {
+		var items []methodspan.Item
+		for i := range 2 {
+			for _, instance := range []string{"a", "b", "c"} {
+				start := fixture.Start.Add(time.Duration(i) * time.Hour)
+				p := fixture.NewProcess(fmt.Sprintf("1.%d", i), fmt.Sprint(instance, i), start)
+				for n := range 300 {
+					d := time.Duration(1+i)*time.Millisecond + time.Duration(n%7)*time.Microsecond
+					row := p.Call("web.Serve", "(entry)", start.Add(time.Duration(n)*10*time.Second), d, d, 1, 1)
+					row.WeightBasis, row.Calls = basis, 1
+				}
+				items = append(items, p.Item())
+			}
+		}
+		c := compareItems(t, defaults, items)
+		if len(c.Alerts) != 1 || (c.AssumedShare == 1) != assumed {
+			t.Fatalf("%s: share %v, %q", basis, c.AssumedShare, raised(c))
+		}
+		a := c.Alerts[0]
+		if strings.Contains(a.Reason, "so there are at least as many: "+methodspan.AssumedRemedy) != assumed || (a.AssumedShare == 1) != assumed || (a.USDPerDay == nil) != assumed {
+			t.Errorf("%s: share %v, %v dollars: %s", basis, a.AssumedShare, a.USDPerDay, a.Reason)
+		}
 	}
 }
