@@ -233,3 +233,38 @@ func TestOpen_UnknownSchemes(t *testing.T) {
 		}
 	}
 }
+
+// A bound outside the range of possible row times selects the same rows as an open bound.
+func TestOpen_BoundsBeyondRowTimes(t *testing.T) {
+	root := threeDays(t)
+	want := count(t, openIn(t, root, Window{}))
+	for _, bounds := range [][2]string{
+		{"1970-01-01T00:00:00Z", "2100-01-01T00:00:00Z"}, {"1500-01-01T00:00:00Z", "9999-12-31T00:00:00Z"}, {"0002-01-01T00:00:00Z", "9999-12-31T23:59:59-05:00"},
+		{"1677-01-01T00:00:00Z", "2262-05-01T00:00:00Z"},
+	} {
+		var window Window
+		for i, at := range []*time.Time{&window.From, &window.To} {
+			var err error
+			if *at, err = time.Parse(time.RFC3339, bounds[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := openIn(t, root, window)
+		if got := count(t, w); got != want || want == 0 {
+			t.Errorf("%v: %d rows, want %d", bounds, got, want)
+		}
+		if runs, err := w.Runs(t.Context(), window, Filter{}); err != nil || len(runs) == 0 {
+			t.Errorf("%v: %d runs, %v", bounds, len(runs), err)
+		}
+	}
+}
+
+func openIn(t *testing.T, root string, window Window) *Warehouse {
+	t.Helper()
+	w, err := Open(t.Context(), root, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
