@@ -18,9 +18,7 @@ import (
 
 // Commands print the same output for rows in BigQuery as for the same rows in files.
 func TestBigQuery_EveryCommand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	_, address := remote.Serve(t, root)
@@ -80,9 +78,7 @@ func TestMaxBytes_OneWarehouse(t *testing.T) {
 
 // --max-bytes-billed bounds all queries of an explain together: its own, those of regress and those of drift.
 func TestMaxBytes_SeveralWarehouses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	explain := []string{"explain", "shop/cart.Cart.Total", "--service", "shop", "--warehouse", address, "--max-bytes-billed"}

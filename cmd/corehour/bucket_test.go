@@ -49,9 +49,7 @@ func uploader(t *testing.T, address, prefix, root string) *bucket.Mirror {
 }
 
 func TestBucket_EveryCommand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := twoReleases(t, 0.5)
 	address := inBucket(t, map[string]string{"host-1": root, "host-2": manyFiles(t)})

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/test/fixture"
 )
 
@@ -29,29 +23,6 @@ func write(t *testing.T, name, text string) string {
 
 const someOwners = `{"version":1,"owners":[{"class":"shop/tax","owner":"tax-team"}]}`
 
-func TestCost_By(t *testing.T) {
-	unracedWhenShort(t)
-	clock(t, evening)
-	root := twoReleases(t, 1)
-	files := write(t, "owners.json", someOwners)
-	all := ""
-	for _, args := range [][]string{
-		{"--by", "owner", "--owners", files}, {"--by", "service,version"}, {"--by", "class"}, {"--by", "environment"}, {"--by", "caller,method"},
-		{"--percentiles", "--top", "1"},
-	} {
-		r := corehour(append([]string{"cost", "--warehouse", root}, args...)...)
-		if r.code != exitNothing || r.stderr != "" {
-			t.Errorf("%q: %+v", args, r)
-		}
-		all += strings.ReplaceAll(strings.Join(args, " "), files, "owners.json") + "\n" + r.stdout + "\n"
-		r = corehour(append([]string{"cost", "--warehouse", root, "--format", "csv"}, args...)...)
-		if rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll(); err != nil || len(rows) < 2 {
-			t.Errorf("%q: %d lines of CSV, %v", args, len(rows), err)
-		}
-	}
-	golden(t, "cost_by.txt", all)
-}
-
 func TestCost_Flags(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
@@ -63,6 +34,7 @@ func TestCost_Flags(t *testing.T) {
 		{[]string{"--slack", "env:X"}, "no effect without --budgets"},
 		{[]string{"--budgets", "x", "--service", "shop"}, "leave --service"},
 		{[]string{"--budgets", "/nonexistent"}, "--budgets"},
+		{[]string{"--prices", write(t, "bad.yaml", "[]")}, "--prices"},
 		{[]string{"--budgets", write(t, "b.json", `{"version":1,"budgets":[{"name":"a","owner":"x","usd_per_day":1}]}`)}, "no file of owners: give --owners"},
 	} {
 		if r := corehour(append([]string{"cost"}, tc.args...)...); r.code != exitFailed || !strings.Contains(r.stderr, tc.want) {
@@ -90,13 +62,13 @@ func TestBudgets(t *testing.T) {
 	if got := chat.take(); len(got) != 2 || !strings.Contains(strings.Join(got, ""), "`tax-team`") {
 		t.Errorf("told %q", got)
 	}
-	r = corehour(append(args, "--by", "class", "--format", "json")...)
+	r = corehour(append(args, "--by", "owner", "--format", "json")...)
 	var answer struct {
 		Groups  []map[string]any
 		Budgets struct{ Spendings, Alerts []map[string]any }
 	}
 	if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != exitFound || len(chat.take()) != 0 ||
-		len(answer.Groups) != 4 || len(answer.Budgets.Spendings) != 4 || len(answer.Budgets.Alerts) != 2 {
+		len(answer.Groups) != 2 || len(answer.Budgets.Spendings) != 4 || len(answer.Budgets.Alerts) != 2 {
 		t.Errorf("%v %+v", err, r)
 	}
 	raised := `{"version":1,"budgets":[{"name":"shop","service":"shop","usd_per_month":500}]}`
@@ -112,150 +84,85 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// --prices applies to past costs as well, because the warehouse stores no prices.
-func TestPrices(t *testing.T) {
+// Unknown costs can break a budget, so it is not known to be kept.
+func TestBudgets_CannotTell(t *testing.T) {
 	clock(t, evening)
-	root := twoReleases(t, 1)
-	self := func(args ...string) float64 {
-		t.Helper()
-		r := corehour(append([]string{"cost", "--warehouse", root, "--format", "json"}, args...)...)
-		var report struct {
-			Methods []struct {
-				SelfUSD *float64 `json:"self_usd"`
-			}
-			Services []struct {
-				PaidUSD *float64 `json:"paid_usd"`
-			}
-		}
-		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitNothing {
-			t.Fatalf("%v %+v", err, r)
-		}
-		if report.Methods[0].SelfUSD == nil || report.Services[0].PaidUSD == nil {
-			return 0
-		}
-		return *report.Methods[0].SelfUSD
-	}
-	expensive := write(t, "expensive.yaml", "default: {usd_per_core_hour: 0.5}\n")
-	if ratio := self("--prices", expensive) / self(); ratio < 9.999 || ratio > 10.001 {
-		t.Errorf("at ten times the price %v times the cost", ratio)
-	}
-	if usd := self("--prices", write(t, "elsewhere.yaml", "prices: [{region: mars, usd_per_core_hour: 1}]\n")); usd != 0 {
-		t.Errorf("%v dollars without a price", usd)
-	}
-	if r := corehour("cost", "--warehouse", root, "--prices", write(t, "bad.yaml", "[]")); r.code != exitFailed || !strings.Contains(r.stderr, "--prices") {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Counts("a.B", fixture.Start, time.Minute, 1)
+	p.Beat(fixture.Start, time.Minute, time.Second, true).Process.Cores = 0
+	budgets := write(t, "budgets.json", `{"version":1,"budgets":[{"name":"shop","service":"shop","usd_per_day":100}]}`)
+	if r := corehour("cost", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "--budgets", budgets); r.code != exitCannotTell || !strings.Contains(r.stdout, "unknown") {
 		t.Errorf("%+v", r)
 	}
 }
 
-// Costs by goroutine group, of raw rows and of a day that is rolled up.
-func TestCost_ByGroup(t *testing.T) {
-	root := filepath.Join(t.TempDir(), "warehouse")
-	p := fixture.NewProcess("1", "a", fixture.Start)
-	for i := range 120 {
-		at := fixture.Start.Add(time.Duration(i) * time.Minute / 2)
-		p.Counts("a.B", at, time.Minute/2, 10)
-		for j, group := range []string{"batch", "batch", "web", ""} {
-			cpu := time.Duration(100+i%7) * time.Millisecond
-			if group == "" {
-				cpu /= 2 // every group has another cost, so that their order does not depend on rounding
-			}
-			p.Call("a.B", "(entry)", at.Add(time.Duration(j)*time.Second), time.Second, cpu, 0.4, 1).Group = group
-		}
-		p.Beat(at, time.Minute/2, 2*time.Second, i == 119)
-	}
-	fixture.Append(t, root, fixture.Start.Add(2*time.Hour), []methodspan.Item{p.Item()})
-	clock(t, fixture.Start.Add(2*time.Hour))
-	r := corehour("cost", "--warehouse", root, "--by", "group")
-	if r.code != exitNothing || r.stderr != "" {
-		t.Fatalf("%+v", r)
-	}
-	golden(t, "cost_by_group.txt", r.stdout)
-	groups := func() map[string]float64 {
-		t.Helper()
-		r := corehour("cost", "--warehouse", root, "--by", "group", "--format", "csv", "--since", "30d")
-		rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
-		if err != nil || r.code != exitNothing {
-			t.Fatalf("%v %+v", err, r)
-		}
-		hours, name, found := slices.Index(rows[0], "self_core_hours"), slices.Index(rows[0], "group"), map[string]float64{}
-		for _, row := range rows[1:] {
-			x, err := strconv.ParseFloat(row[hours], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found[row[name]] = x
-		}
-		return found
-	}
-	before := groups()
-	if ratio := before["batch"] / before["web"]; len(before) != 3 || ratio < 1.999 || ratio > 2.001 {
-		t.Errorf("%v", before)
-	}
-	clock(t, fixture.Start.Add(80*time.Hour))
-	if r := corehour("compact", "--warehouse", root, "--hour-after", "1d"); r.code != exitNothing {
-		t.Fatalf("%+v", r)
-	}
-	after := groups()
-	if whole := before["batch"] + before["web"] + before["(none)"]; len(after) != 1 || after["(unknown)"]/whole < 0.999999 || after["(unknown)"]/whole > 1.000001 {
-		t.Errorf("%v, before it was rolled up %v", after, before)
-	}
-}
-
-// Self costs that were estimated above the process CPU are reduced to it, and cost and check print a note.
-func TestCost_NamesReconciled(t *testing.T) {
+// TestCost_Options: flags reach the computation. --prices applies to past costs, because a price book replaces stored
+// prices.
+func TestCost_Options(t *testing.T) {
 	clock(t, evening)
 	p := fixture.NewProcess("1", "a", fixture.Start)
-	for i := range 60 {
-		at := fixture.Start.Add(time.Duration(i) * time.Minute)
-		p.Counts("a.B", at, time.Minute, 10)
-		p.Call("a.B", methodspan.CallerEntry, at, time.Second, time.Duration(100+i%7)*time.Millisecond, 0.1, 1)
-		p.Beat(at, time.Minute, 800*time.Millisecond, i == 59)
+	for n := range 40 {
+		at := fixture.Start.Add(time.Duration(n) * time.Minute)
+		p.Counts("shop.Known", at, time.Minute, 1)
+		p.Call("shop.Known", "(entry)", at, time.Second, time.Second, 1, 1)
+		assumed := p.Call("shop.Assumed", "(entry)", at, time.Second, time.Second, 1, 1)
+		assumed.WeightBasis, assumed.Calls = methodspan.BasisAssumed, 1
+		driver := p.Call("x", "shop.Known", at, time.Millisecond, time.Millisecond, 1, 1)
+		driver.Class, driver.Method, driver.WeightBasis, driver.Calls = "io.opentelemetry.jdbc", "SELECT", methodspan.BasisThreshold, 1
 	}
 	root := fixture.Write(t, []methodspan.Item{p.Item()})
-	const excess = "self costs of shop were estimated at 0.0171 core-h in all, more than its process CPU of 0.0133, and are reconciled with it"
-	for _, command := range []string{"cost", "check"} {
-		if r := corehour(command, "--warehouse", root, "--wide"); r.code != exitNothing || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), excess) {
-			t.Errorf("%s: %+v", command, r)
+	type method struct {
+		Method  string
+		SelfUSD *float64               `json:"self_usd"`
+		Wall    *struct{ P50 float64 } `json:"wall_ns"`
+	}
+	ask := func(flags ...string) map[string]method {
+		t.Helper()
+		r := corehour(append([]string{"cost", "--warehouse", root, "--json"}, flags...)...)
+		var found struct{ Methods []method }
+		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitNothing {
+			t.Fatalf("%q: %v, %+v", flags, err, r)
 		}
+		methods := map[string]method{}
+		for _, m := range found.Methods {
+			methods[m.Method] = m
+		}
+		return methods
 	}
-	var found ledger.Accounts
-	r := corehour("check", "--warehouse", root, "--json")
-	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Reconciled) != 1 {
-		t.Fatalf("%v, %+v", err, r)
+	plain := ask()
+	if m := plain["Known"]; m.SelfUSD == nil || m.Wall != nil || plain["Assumed"].SelfUSD != nil || len(plain) != 3 {
+		t.Fatalf("%+v", plain)
 	}
-	if s := found.Reconciled[0]; s.Name != "shop" || math.Abs(s.ProcessCoreHours-48./3600) > 1e-9 || !(s.MeasuredCoreHours > s.ProcessCoreHours) {
-		t.Errorf("%+v", s)
+	expensive := ask("--prices", write(t, "expensive.yaml", "default: {usd_per_core_hour: 0.5}\n"))
+	if ratio := *expensive["Known"].SelfUSD / *plain["Known"].SelfUSD; ratio < 9.999 || ratio > 10.001 {
+		t.Errorf("at ten times the price %v times the cost", ratio)
+	}
+	if m := ask("--include-assumed")["Assumed"]; m.SelfUSD == nil {
+		t.Error("--include-assumed: no dollars")
+	}
+	if m := ask("--percentiles")["Known"]; m.Wall == nil || m.Wall.P50 == 0 {
+		t.Errorf("--percentiles: %+v", m)
+	}
+	if m := ask("--no-frameworks"); len(m) != 2 {
+		t.Errorf("--no-frameworks: %+v", m)
+	}
+	// The default --since does not count back from a --to in the far future, but from now.
+	if m := ask("--to", "9999-12-31"); len(m) != 3 {
+		t.Errorf("--to: %+v", m)
 	}
 }
 
-// A method never has more CPU time than wall time. If by chance the calls with CPU time differ from those
-// with wall time alone, both figures use the calls that have both.
-func TestCost_CPUWithinWall(t *testing.T) {
-	clock(t, evening)
-	p := fixture.NewProcess("1", "a", fixture.Start)
-	for i := range 40 {
-		at := fixture.Start.Add(time.Duration(i) * time.Minute)
-		p.Counts("a.B", at, time.Minute, 100)
-		for range 9 {
-			p.Call("a.B", methodspan.CallerEntry, at, time.Millisecond, -1, 0.1, 0.1)
+// A warning names the window that is evaluated if rows of it are rolled up.
+func TestCost_WarnsOfWiderWindow(t *testing.T) {
+	clock(t, fixture.Start.Add(30*24*time.Hour))
+	root := twoReleases(t, 1)
+	if r := corehour("compact", "--warehouse", root, "--hour-after", "7d"); r.code != exitNothing {
+		t.Fatalf("%+v", r)
+	}
+	const warning = "corehour cost: rows of that time are rolled up by hour: evaluated 2026-03-10 14:30:00 IST to 2026-03-10 16:30:00 IST\n"
+	for _, c := range []struct{ from, to, want string }{{"2026-03-10 14:40", "2026-03-10 16:00", warning}, {"2026-03-10 14:30", "2026-03-10 16:30", ""}} {
+		if r := corehour("cost", "--warehouse", root, "--from", c.from, "--to", c.to, "--tz", "Asia/Kolkata"); r.code != exitNothing || r.stderr != c.want {
+			t.Errorf("%+v: want %q", r, c.want)
 		}
-		p.Call("a.B", methodspan.CallerEntry, at, 3*time.Millisecond, 2*time.Millisecond, 0.1, 0.1)
-	}
-	r := corehour("cost", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "--percentiles", "--json")
-	var found cost.Table
-	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Methods) != 1 {
-		t.Fatalf("%v, %+v", err, r)
-	}
-	near := func(what string, ns, want float64) {
-		if math.Abs(ns/want-1) > 0.011 {
-			t.Errorf("%s: %.0f ns, want %.0f", what, ns, want)
-		}
-	}
-	m := &found.Methods[0]
-	near("CPU a call", *m.CPUNSPerCall, 2e6)
-	near("wall a call", *m.WallNSPerCall, 3e6)
-	for _, p := range [][2]float64{{m.CPU.P50, m.Wall.P50}, {m.CPU.P95, m.Wall.P95}, {m.CPU.P99, m.Wall.P99}} {
-		near("CPU percentile", p[0], 2e6)
-		near("wall percentile", p[1], 3e6)
 	}
 }

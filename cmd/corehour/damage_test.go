@@ -129,9 +129,7 @@ func longAgo(t *testing.T, path string) {
 // prints the same as before, if the bit has no effect, or fails and names the file. Queries of other dates
 // still work.
 func TestDamage_NoBitChangesAnswer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	needed, data := read(t, root)
@@ -348,9 +346,7 @@ func TestDamage_DropDamaged(t *testing.T) {
 // A damaged copy in the cache of a bucket is fetched again. A damaged or deleted object is named in the
 // error, and removed with --drop-damaged.
 func TestDamage_Bucket(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	address := inBucket(t, map[string]string{"host": root})

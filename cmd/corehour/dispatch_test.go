@@ -16,9 +16,7 @@ import (
 
 // Equivalent command lines have equal results.
 func TestRun_EquivalentCommandLines(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	ask := corehour("cost", "--warehouse", root, "--since", "6h", "--wide")

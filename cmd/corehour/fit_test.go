@@ -47,9 +47,7 @@ func lengthened(items []methodspan.Item) []methodspan.Item {
 // TestText_FitsTerminal: no line of text is wider than output.MaxWidth, however long the names are. --wide prints the
 // names in full.
 func TestText_FitsTerminal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	clock(t, evening)
 	first := fixture.Shop{Seed: 1, Version: "1.9.0", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 40, Requests: 20}
 	second := first
@@ -109,9 +107,7 @@ func driftedNames(t *testing.T) string {
 }
 
 func TestFlagJSON_EqualsFormatJSON(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-full runs it")
-	}
+	skipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	for _, command := range [][]string{
