@@ -13,11 +13,12 @@ import (
 
 // LimitConfig bounds the records kept in any interval. Excess records are thinned with a known probability.
 type LimitConfig struct {
-	// RecordsPerSecond is the limit of each service. 0 means the budget per service if set, else no limit.
+	// RecordsPerSecond is the limit of each service. 0 means 1.25 times the budget per service if set, else no
+	// limit.
 	RecordsPerSecond float64 `mapstructure:"records_per_second"`
 
-	// TotalRecordsPerSecond is the limit of all services together. 0 means the shared budget if set, else no
-	// limit.
+	// TotalRecordsPerSecond is the limit of all services together. 0 means 1.25 times the shared budget if set,
+	// else no limit.
 	TotalRecordsPerSecond float64 `mapstructure:"total_records_per_second"`
 	_                     struct{}
 }
@@ -26,7 +27,7 @@ type LimitConfig struct {
 func (c *Config) recordLimits() (service, total float64) {
 	service, total = c.Limit.RecordsPerSecond, c.Limit.TotalRecordsPerSecond
 	if c.Strategy == decide.StrategyBudget {
-		switch budget := c.Budget.RecordsPerSecond; {
+		switch budget := decide.Headroom * c.Budget.RecordsPerSecond; {
 		case c.Budget.Per == decide.PerAll && total == 0:
 			total = budget
 		case c.Budget.Per == decide.PerService && service == 0:
@@ -44,7 +45,7 @@ func (c *Config) validateLimit() error {
 	}{{"records_per_second", c.Limit.RecordsPerSecond, decide.PerService}, {"total_records_per_second", c.Limit.TotalRecordsPerSecond, decide.PerAll}} {
 		switch budget := c.Budget.RecordsPerSecond; {
 		case !(option.value >= 0 && option.value <= 1e18):
-			return fmt.Errorf("`limit::%s` must be a number that is not negative, found %v: 0 is the budget, or none without one", option.key, option.value)
+			return fmt.Errorf("`limit::%s` must be a number that is not negative, found %v: 0 is 1.25 times the budget, or none without one", option.key, option.value)
 		case c.Strategy == decide.StrategyBudget && c.Budget.Per == option.per && option.value > 0 && option.value < budget:
 			return fmt.Errorf("`limit::%s` must be at least `budget::records_per_second` (%v), found %v: lower the budget, it can't be spent", option.key, budget, option.value)
 		}

@@ -28,6 +28,10 @@ type Limit struct {
 	before   float64
 }
 
+// Headroom is the default limit of an interval relative to the budget. Load varies by the minute, and records that
+// a limit cuts late in an interval weigh many times as much as the others.
+const Headroom = 1.25
+
 const (
 	// sendLag is added to the elapsed time, because the first records were produced earlier. SDKs
 	// send every 5 seconds, and busy ones far more often.

@@ -73,7 +73,7 @@ func newFleet(methods []*Method, cfg decide.Config, collectors int, seed uint64)
 	f := &fleet{methods: methods, times: 1, bunch: 1, random: newRandom(seed, 7), kept: make(map[string]*intervalTally)}
 	n := len(methods)
 	for range collectors {
-		c := &collector{strategy: decide.New(cfg), target: cfg.Budget.RecordsPerSecond, begins: -intervalLong / 2, methods: methods,
+		c := &collector{strategy: decide.New(cfg), target: decide.Headroom * cfg.Budget.RecordsPerSecond, begins: -intervalLong / 2, methods: methods,
 			services: make(map[decide.Group]*simulatedService), group: make([]*simulatedService, n), decided: make([]float64, n), flows: make([]decide.Flow, n),
 			asked: make([]float64, n), arrived: make([]float64, n), wall: make([]decide.WeightedSums, n), counted: make([]float64, n)}
 		f.collectors = append(f.collectors, c)

@@ -110,7 +110,7 @@ func (t *Table) first() {
 		e := &events[i]
 		kept := First(e, t.seeds[0])
 		fmt.Fprintf(t.progress, "  %s: kept over the target by interval: %.2f\n", e.name, kept)
-		t.lower(e.name+": fullest interval, of the target", slices.Max(kept), "", 2)
+		t.lower(e.name+": fullest interval, of the target", slices.Max(kept), "", 2*decide.Headroom)
 		t.higher(e.name+": least kept in an interval, of the target", slices.Min(kept), "", 0.5)
 	}
 	for _, collectors := range []int{1, 2} {
