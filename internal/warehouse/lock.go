@@ -27,7 +27,12 @@ func LockFile(root, name, hint string) (*os.File, error) {
 		return nil, err
 	}
 	path := filepath.Join(root, name)
-	if err := flock(f); err != nil {
+	err = flock(f)
+	if err == nil && Held(f) != nil { // it was removed meanwhile
+		f.Close()
+		return LockFile(root, name, hint)
+	}
+	if err != nil {
 		holder, _ := os.ReadFile(path)
 		f.Close()
 		if !isHeld(err) {
@@ -54,6 +59,10 @@ func LockCommit(root, name string) (*os.File, error) {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
 		err := flock(f)
+		if err == nil && Held(f) != nil { // it was removed meanwhile
+			f.Close()
+			return LockCommit(root, name)
+		}
 		if err == nil {
 			return f, nil
 		}
@@ -69,6 +78,20 @@ func LockCommit(root, name string) (*os.File, error) {
 		waited += pause
 		pause = min(2*pause, 50*time.Millisecond)
 	}
+}
+
+// Held returns an *Error of kind ErrLocked if the path of a lock that this process holds names another file,
+// or none: then another process can hold a lock of that name.
+func Held(f *os.File) error {
+	mine, err := f.Stat()
+	if err == nil {
+		var there os.FileInfo
+		if there, err = os.Stat(f.Name()); err == nil && os.SameFile(mine, there) {
+			return nil
+		}
+	}
+	return &Error{Op: "lock", Path: f.Name(), Kind: ErrLocked, Err: err,
+		Hint: "the lock file was removed or replaced while this process held it, so another one may write here: stop that one"}
 }
 
 func openLock(root, name string) (*os.File, error) {

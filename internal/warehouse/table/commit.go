@@ -51,7 +51,7 @@ func (tx *transaction) commitRows(ctx context.Context, dates []warehouse.Partiti
 		tx.files = append(tx.files, ready...)
 		err = tx.publish()
 	}
-	if err != nil && !tx.w.unsettled {
+	if err != nil && !tx.w.unsettled && warehouse.Held(tx.w.lockFile) == nil { // else another writer may have recovered them
 		tx.undo()
 	}
 	return err

@@ -1,10 +1,12 @@
 package table
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -16,10 +18,11 @@ import (
 // committer is the part that the Writer and the Maintainer share: the newest known state, and the only
 // way to replace it. Another process may commit between two commits, so each commit reads CURRENT first.
 type committer struct {
-	root  string
-	opts  Options
-	state state
-	sweep sweep
+	root     string
+	opts     Options
+	lockFile *os.File // nil after Close
+	state    state
+	sweep    sweep
 	// lastGeneration is the highest generation number used, committed or not.
 	lastGeneration int64
 	// unsettled is set after a commit whose outcome is unknown. The next commit finds out the outcome
@@ -35,6 +38,7 @@ type change func(c *commit, next *state) error
 type commit struct {
 	*committer
 	now      time.Time
+	held     *os.File // the commit lock
 	created  []string // manifests, and CURRENT.tmp
 	replaced []string // manifests that are obsolete after the commit
 }
@@ -50,7 +54,7 @@ func (c *committer) publish(now time.Time, apply change) error {
 	if err := c.refresh(); err != nil {
 		return err
 	}
-	t := &commit{committer: c, now: now}
+	t := &commit{committer: c, now: now, held: held}
 	err = t.commitChange(apply)
 	if err != nil && !c.unsettled {
 		if c.state.Generation == 0 {
@@ -92,6 +96,11 @@ func (t *commit) commitChange(apply change) error {
 	t.created = append(t.created, tmp)
 	if err := writeFile(c.opts.disk, tmp, []byte(name+" "+sum+"\n")); err != nil {
 		return warehouse.DiskError("write file", tmp, err)
+	}
+	// Another process that has the locks may have recovered the files of this commit.
+	if err := cmp.Or(warehouse.Held(t.held), warehouse.Held(c.lockFile)); err != nil {
+		c.unsettled = true
+		return &warehouse.Error{Op: "replace", Path: current, Kind: warehouse.ErrUnknown, Err: err}
 	}
 	// After this rename was attempted the commit may be in effect, whatever error it returns.
 	err = c.opts.disk.rename(tmp, current)

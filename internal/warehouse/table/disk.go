@@ -2,6 +2,7 @@ package table
 
 import (
 	"os"
+	"strings"
 
 	"github.com/corehour/corehour/internal/durable"
 )
@@ -10,7 +11,8 @@ import (
 // last one before a crash. Tests replace it to inject faults.
 type disk interface {
 	mkdir(path string) error
-	create(path string) (diskFile, error) // truncates an existing file
+	// create truncates an existing file, except one of rows, which another writer must be writing.
+	create(path string) (diskFile, error)
 	rename(from, to string) error
 	syncDir(path string) error
 	remove(path string) error
@@ -23,7 +25,11 @@ type osDisk struct{}
 func (osDisk) mkdir(path string) error { return os.MkdirAll(path, 0o755) }
 
 func (osDisk) create(path string) (diskFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if strings.HasSuffix(path, ".parquet"+tmpSuffix) {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	}
+	return os.OpenFile(path, flags, 0o644)
 }
 
 func (osDisk) rename(from, to string) error { return os.Rename(from, to) }

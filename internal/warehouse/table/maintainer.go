@@ -21,9 +21,8 @@ import (
 // has at most one Maintainer at a time. It adds no new rows, and changes no file that no commit names.
 type Maintainer struct {
 	committer
-	encoder  *parquet.Encoder
-	lockFile *os.File
-	removed  int
+	encoder *parquet.Encoder
+	removed int
 }
 
 // NewMaintainer opens the warehouse at root for maintenance. It deletes the leftovers of an interrupted
@@ -41,7 +40,7 @@ func NewMaintainer(root string, opts Options) (*Maintainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Maintainer{committer: committer{root: root, opts: opts}, encoder: parquet.NewEncoder(), lockFile: lockFile}
+	m := &Maintainer{committer: committer{root: root, opts: opts, lockFile: lockFile}, encoder: parquet.NewEncoder()}
 	if err = m.clean(); err == nil {
 		err = m.removeDue()
 	}

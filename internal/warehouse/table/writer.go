@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -21,9 +20,8 @@ type Writer struct {
 
 	intake *warehouse.Intake
 
-	mu       sync.Mutex
-	lockFile *os.File // nil after Close
-	encoder  *parquet.Encoder
+	mu      sync.Mutex
+	encoder *parquet.Encoder
 	// sequence is the highest file number that this writer has used, committed or not. No number is used
 	// twice.
 	sequence int64
@@ -46,11 +44,11 @@ func NewWriter(root string, opts Options) (*Writer, error) {
 	if err := opts.disk.mkdir(filepath.Join(root, manifestDir)); err != nil {
 		return nil, warehouse.DiskError("create directory", root, err)
 	}
-	lockFile, err := warehouse.LockFile(root, writerLock, "one directory has one writer: stop the other one or give this one a `path` of its own")
+	lockFile, err := warehouse.LockFile(root, writerLock, oneWriter)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{committer: committer{root: root, opts: opts}, intake: intake, lockFile: lockFile, encoder: parquet.NewEncoder()}
+	w := &Writer{committer: committer{root: root, opts: opts, lockFile: lockFile}, intake: intake, encoder: parquet.NewEncoder()}
 	if err := w.recover(); err != nil {
 		return nil, multierr.Append(err, lockFile.Close())
 	}
@@ -71,7 +69,10 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 	if w.lockFile == nil {
 		return warehouse.Result{}, &warehouse.Error{Op: "write", Path: w.root, Kind: warehouse.ErrClosed}
 	}
-	// This comes first, because any other error means that nothing was stored.
+	// These come first, because any other error means that nothing was stored.
+	if err := w.keepLock(); err != nil {
+		return warehouse.Result{}, err
+	}
 	if err := w.resolveUnknown(); err != nil {
 		return warehouse.Result{}, err
 	}
@@ -101,6 +102,27 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 		res.Generation = w.state.Generation
 		return res, multierr.Combine(refused...)
 	}
+}
+
+const oneWriter = "one directory has one writer: stop the other one or give this one a `path` of its own"
+
+// keepLock locks the directory again if its lock file was removed. It returns an error while another process
+// holds the new one.
+func (w *Writer) keepLock() error {
+	if warehouse.Held(w.lockFile) == nil {
+		return nil
+	}
+	w.unsettled = true // the other process may have committed, and recovered files of this one
+	f, err := warehouse.LockFile(w.root, writerLock, "the lock file was removed while this process held it; "+oneWriter)
+	if err != nil {
+		if w.doubtful != nil {
+			return &warehouse.Error{Op: "settle the last commit", Path: w.root, Kind: warehouse.ErrUnknown, Items: w.doubtful, Err: err}
+		}
+		return err
+	}
+	_ = w.lockFile.Close() // of a file without a name
+	w.lockFile = f
+	return nil
 }
 
 // Remembered returns the number of runs of ids that are remembered to recognise repeats, and the number of
