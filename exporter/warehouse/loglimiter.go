@@ -11,10 +11,11 @@ import (
 
 // limitedPrefixes are the prefixes of log lines that repeat with every request during a fault: the helper's
 // and ours.
-var limitedPrefixes = []string{"Exporting failed.", msgRefused}
+var limitedPrefixes = []string{"Exporting failed.", msgRefused, msgNewProcess}
 
 const (
 	msgRefused    = "Rows refused"
+	msgNewProcess = "New process refused"
 	limitInterval = time.Minute
 )
 

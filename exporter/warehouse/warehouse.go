@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/shares"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
 	"github.com/corehour/corehour/internal/warehouse/table"
@@ -161,6 +162,10 @@ func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces)
 	}
 	items, skipped := w.converter.Items(td)
 	w.telemetry.skipped(skipped)
+	items, err := w.admit(ctx, items)
+	if err != nil {
+		return err
+	}
 	for i := range items {
 		forgetIDs(items[i].Rows, w.cfg.IDs)
 	}
@@ -191,6 +196,35 @@ func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces)
 		w.aggregateOverflow(items, causeRefused)
 	}
 	return nil
+}
+
+var errNoRoom = errors.New("no room to remember the batches of a new process: send it again later, or raise `parquet::remember_max`")
+
+// admit drops the items of new processes whose ids find no room in the store's memory: a repeat of them, or
+// of those forgotten instead, would be stored twice. If no item is left, the client may send them again.
+func (w *warehouseExporter) admit(ctx context.Context, items []methodspan.Item) ([]methodspan.Item, error) {
+	store, sender := *w.sink.Load(), shares.SenderOf(ctx)
+	admitted, rows := items[:0], 0
+	var last methodspan.ProcessKey
+	for i := range items {
+		if store.Admit(items[i].ID, sender) {
+			admitted = append(admitted, items[i])
+			continue
+		}
+		rows += len(items[i].Rows)
+		last = items[i].Rows[0].Resource.Key()
+	}
+	if rows == 0 {
+		return items, nil
+	}
+	w.logger.Warn(msgNewProcess+": its sender fills its share of the memory of stored batches.",
+		zap.String("sender", sender), zap.String("service", last.Service), zap.String("instance", last.Instance), zap.Error(errNoRoom))
+	if len(admitted) == 0 {
+		w.telemetry.offerRefused("new_process")
+		return nil, errNoRoom
+	}
+	w.telemetry.rowsRefused("new_process", rows)
+	return admitted, nil
 }
 
 var errOffered = errors.New("the same spans are being offered to the queue, which may refuse them: send them again")

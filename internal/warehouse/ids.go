@@ -3,10 +3,8 @@ package warehouse
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // IDSet is a set of item ids. The ids of the SDK end in a number that counts up per process. The set
@@ -33,21 +31,32 @@ func splitID(id string) (prefix string, n uint64, numbered bool) {
 // spelling: no prefix contains NUL, because ids with control characters are refused.
 func plainKey(id string) string { return "\x00" + id }
 
+func isPlain(key string) bool { return strings.HasPrefix(key, "\x00") }
+
+// checkKey returns an error for a key that no id has.
+func checkKey(key string) error {
+	if !isPlain(key) {
+		return nil
+	}
+	if _, _, numbered := splitID(key[1:]); numbered {
+		return fmt.Errorf("%.80q has a number and no runs", key[1:])
+	}
+	return nil
+}
+
+// keyOf returns the key of an id and its number.
+func keyOf(id string) (key string, n uint64, numbered bool) {
+	if key, n, numbered = splitID(id); !numbered {
+		key = plainKey(id)
+	}
+	return key, n, numbered
+}
+
 // Has reports whether an id is in the set.
 func (s IDSet) Has(id string) bool {
-	prefix, n, numbered := splitID(id)
-	if !numbered {
-		_, ok := s[plainKey(id)]
-		return ok
-	}
-	runs := s[prefix]
-	i, _ := slices.BinarySearchFunc(runs, n, func(r span, n uint64) int {
-		if r.to < n {
-			return -1
-		}
-		return 1
-	})
-	return i < len(runs) && runs[i].from <= n
+	key, n, numbered := keyOf(id)
+	runs, ok := s[key]
+	return ok && (!numbered || hasNumber(runs, n))
 }
 
 // AddID adds an id and returns by how many runs the set grew; the result can be negative.
@@ -101,11 +110,11 @@ func (s IDSet) Pack() map[string]string {
 // Unpack adds a packed set and returns by how many runs s grew.
 func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	for key, runs := range packed {
-		if id, plain := strings.CutPrefix(key, "\x00"); plain {
-			if _, _, numbered := splitID(id); numbered {
-				return grown, fmt.Errorf("%.80q has a number and no runs", id)
-			}
-			grown += s.AddID(id)
+		if err := checkKey(key); err != nil {
+			return grown, err
+		}
+		if isPlain(key) {
+			grown += s.AddID(key[1:])
 			continue
 		}
 		more, err := parseRuns(runs)
@@ -153,91 +162,5 @@ func (s IDSet) All() iter.Seq[string] {
 				}
 			}
 		}
-	}
-}
-
-// idLog remembers the ids of committed items, for a window of time and up to a maximum number of runs. When
-// either limit is exceeded it forgets the oldest ids. A repeat of a forgotten item is stored twice.
-type idLog struct {
-	window time.Duration
-	max    int // runs
-	pages  []*idPage
-	runs   int
-	// dropped counts the runs that were forgotten before the end of the window.
-	dropped int64
-}
-
-// idPage holds the ids committed in one interval. Ids are forgotten by whole pages.
-type idPage struct {
-	first, last time.Time
-	ids         IDSet
-	runs        int
-}
-
-const pagesPerLog = 24
-
-func (b *idLog) has(id string) bool {
-	for i := len(b.pages) - 1; i >= 0; i-- {
-		if b.pages[i].ids.Has(id) {
-			return true
-		}
-	}
-	return false
-}
-
-// page returns the page for ids committed at t.
-func (b *idLog) page(t time.Time) *idPage {
-	if n := len(b.pages); n > 0 {
-		p := b.pages[n-1]
-		if t.Sub(p.first) < b.window/pagesPerLog && p.runs < max(1, b.max/pagesPerLog) {
-			p.last = maxTime(p.last, t)
-			return p
-		}
-	}
-	p := &idPage{first: t, last: t, ids: IDSet{}}
-	b.pages = append(b.pages, p)
-	return p
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func (b *idLog) addIDs(ids []string, t time.Time) {
-	p := b.page(t)
-	for _, id := range ids {
-		grown := p.ids.AddID(id)
-		p.runs += grown
-		b.runs += grown
-	}
-	b.forget(t)
-}
-
-func (b *idLog) addPacked(packed map[string]string, t time.Time) error {
-	p := b.page(t)
-	grown, err := p.ids.Unpack(packed)
-	p.runs += grown
-	b.runs += grown
-	b.forget(t)
-	return err
-}
-
-// forget drops the oldest pages beyond the limits.
-func (b *idLog) forget(now time.Time) {
-	for len(b.pages) > 1 {
-		p := b.pages[0]
-		old := now.Sub(p.last) > b.window
-		if !old && b.runs <= b.max {
-			return
-		}
-		if !old {
-			b.dropped += int64(p.runs)
-		}
-		b.runs -= p.runs
-		b.pages[0] = nil
-		b.pages = b.pages[1:]
 	}
 }

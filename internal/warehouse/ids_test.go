@@ -133,31 +133,63 @@ func TestIDSet_SortedIDsAreOneRun(t *testing.T) {
 	}
 }
 
-// Ids are kept for the window, no longer, and up to the number of runs.
+// Ids are kept for the window, no longer, and a full log refuses new processes.
 func TestIDLog_Bounded(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	b := idLog{window: 24 * time.Hour, max: 240}
+	b := newIDLog(24*time.Hour, 240)
 	for hour := range 72 {
 		now := start.Add(time.Duration(hour) * time.Hour)
-		b.addIDs([]string{fmt.Sprintf("p%d-1", hour)}, now)
+		b.addIDs([]string{fmt.Sprintf("p%d-1", hour), "p0-1", fmt.Sprintf("all-%d", hour)}, now)
 		for age := range min(hour, 60) {
 			has := b.has(fmt.Sprintf("p%d-1", hour-age))
 			if age <= 24 && !has || age > 26 && has {
 				t.Fatalf("hour %d: the id of %d hours ago is known: %v", hour, age, has)
 			}
 		}
+		if !b.has("p0-1") || !b.has("all-0") {
+			t.Fatalf("hour %d: the ids of a process that still sends are forgotten", hour)
+		}
 	}
 	if b.dropped != 0 {
 		t.Errorf("%d runs were dropped early", b.dropped)
 	}
+	now, refused := start.Add(72*time.Hour), 0
 	for i := range 1000 {
-		b.addIDs([]string{fmt.Sprintf("q%d-1", i)}, start.Add(72*time.Hour))
-		if b.runs > b.max {
-			t.Fatalf("%d runs after %d items", b.runs, i)
+		id := fmt.Sprintf("q%d-1", i)
+		if !b.admit(id, "flood", now) {
+			refused++
+			continue
+		}
+		b.addIDs([]string{id}, now)
+	}
+	if n := len(b.known); b.runs != n || n >= b.max || refused != 1000-b.places["flood"] || refused < 700 || !b.has("q0-1") || !b.has("p71-1") || b.dropped != 0 {
+		t.Errorf("%d places of %d are taken for %d processes, %d new ones refused, %d forgotten", b.runs, b.max, n, refused, b.dropped)
+	}
+	for i := range 10 { // other senders find room, however often the first one tries
+		if b.admit("q9999-1", "flood", now) || !b.admit(fmt.Sprintf("r%d-1", i), fmt.Sprint("other", i), now) {
+			t.Fatalf("the new process of sender %d is refused", i)
 		}
 	}
-	if !b.has("q999-1") || !b.has("q800-1") || b.has("q0-1") || b.dropped == 0 {
-		t.Errorf("newest known: %v, newer known: %v, oldest known: %v, dropped: %d", b.has("q999-1"), b.has("q800-1"), b.has("q0-1"), b.dropped)
+	if !b.admit("r11-1", "flood", now.Add(25*time.Hour)) || b.runs != 1 || len(b.places) != 1 {
+		t.Errorf("%d places of %d senders are taken a day later", b.runs, len(b.places))
+	}
+}
+
+// The numbers of a process with gaps take more and more runs. Where they find no room, it forgets its own
+// oldest ones.
+func TestIDLog_GapsForgetOwnIDs(t *testing.T) {
+	b, now := newIDLog(24*time.Hour, 240), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	b.admit("victim-1", "flood", now)
+	b.addIDs([]string{"victim-1", "victim-2", "victim-3"}, now)
+	for i := range 1000 {
+		id := fmt.Sprintf("gaps-%d", 2*i)
+		if !b.admit(id, "flood", now) {
+			t.Fatalf("%s is refused", id)
+		}
+		b.addIDs([]string{id}, now)
+	}
+	if b.runs > b.max*7/8+1 || b.places["flood"] != b.runs || b.dropped < 700 || !b.has("victim-1") || !b.has("gaps-1998") || b.has("gaps-0") {
+		t.Errorf("%d places of %d are taken, %d by the sender; %d runs are forgotten", b.runs, b.max, b.places["flood"], b.dropped)
 	}
 }
 

@@ -29,8 +29,9 @@ type IntakeOptions struct {
 	// Future is the maximum time by which a row can start after the present time of this machine.
 	Future time.Duration
 	// RememberFor and RememberMax limit the ids of committed items that are remembered to recognise repeats.
-	// RememberMax counts runs of ids: all consecutive batches of one process are one run. Beyond either
-	// limit the oldest ids are forgotten, and a repeat of them is stored twice.
+	// RememberMax counts runs of ids: all consecutive batches of one process are one run. Ids older than
+	// RememberFor are forgotten, and a repeat of them is stored twice. Beyond RememberMax, and of one sender
+	// beyond seven eighths of it, Admit refuses new processes, and known ones forget their own oldest ids.
 	RememberFor time.Duration
 	RememberMax int
 	// Now returns the present time.
@@ -80,7 +81,7 @@ func NewIntake(opts IntakeOptions) (*Intake, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Intake{opts: opts, ids: idLog{window: opts.RememberFor, max: opts.RememberMax}}, nil
+	return &Intake{opts: opts, ids: newIDLog(opts.RememberFor, opts.RememberMax)}, nil
 }
 
 // SetFloor sets the first date that retention has not dropped. Rows of earlier dates are refused.
@@ -161,6 +162,14 @@ func checkItem(item *methodspan.Item) string {
 	return ""
 }
 
+// Admit reports whether the id of an item of a sender can be remembered once it is stored. It returns false
+// for a new process that finds no room.
+func (in *Intake) Admit(id, sender string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.ids.admit(id, sender, in.opts.Now())
+}
+
 // Remember records that items were stored at the time at.
 func (in *Intake) Remember(ids []string, at time.Time) {
 	in.mu.Lock()
@@ -170,7 +179,7 @@ func (in *Intake) Remember(ids []string, at time.Time) {
 
 // Restore replaces the remembered ids by those of the windows, which are sorted oldest first.
 func (in *Intake) Restore(windows []ItemWindow) error {
-	ids := idLog{window: in.opts.RememberFor, max: in.opts.RememberMax}
+	ids := newIDLog(in.opts.RememberFor, in.opts.RememberMax)
 	for _, w := range windows {
 		if err := ids.addPacked(w.Items, w.Committed); err != nil {
 			return fmt.Errorf("items committed at %s: %w", w.Committed, err)
@@ -213,7 +222,9 @@ func (in *Intake) Pages() []Page {
 	defer in.mu.RUnlock()
 	var pages []Page
 	for _, p := range in.ids.pages {
-		pages = append(pages, Page{p.last, p.ids.Pack()})
+		if ids := in.ids.packed(p); ids != nil {
+			pages = append(pages, Page{p.last, ids})
+		}
 	}
 	return pages
 }

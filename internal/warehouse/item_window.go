@@ -13,36 +13,21 @@ type ItemWindow struct {
 
 // MergeWindows merges entries that were committed in the same part of window, the time for which repeats
 // are recognised. This keeps manifests short, since each commit of the writer rewrites the entries: the
-// batches of a process become one run, however many files had them. Beyond largest runs it drops the
-// oldest entries.
+// batches of a process become one run of its newest part, however many files had them. Beyond largest runs
+// it drops the oldest entries.
 func MergeWindows(entries []ItemWindow, window time.Duration, largest int) ([]ItemWindow, error) {
-	pages := map[time.Time]*idPage{}
-	var parts []time.Time
-	runs := 0
+	ids := newIDLog(window, largest)
+	entries = slices.SortedStableFunc(slices.Values(entries), func(a, b ItemWindow) int { return a.Committed.Compare(b.Committed) })
 	for _, e := range entries {
-		part := e.Committed.UTC().Truncate(window / pagesPerLog)
-		p := pages[part]
-		if p == nil {
-			p = &idPage{ids: IDSet{}}
-			pages[part] = p
-			parts = append(parts, part)
-		}
-		grown, err := p.ids.Unpack(e.Items)
-		if err != nil {
+		if err := ids.addPacked(e.Items, e.Committed.UTC()); err != nil {
 			return nil, err
 		}
-		p.last = maxTime(p.last, e.Committed.UTC())
-		p.runs += grown
-		runs += grown
-	}
-	slices.SortFunc(parts, time.Time.Compare)
-	for len(parts) > 1 && runs > largest {
-		runs -= pages[parts[0]].runs
-		parts = parts[1:]
 	}
 	var out []ItemWindow
-	for _, part := range parts {
-		out = append(out, ItemWindow{pages[part].last, pages[part].ids.Pack()})
+	for _, p := range ids.pages {
+		if items := ids.packed(p); items != nil {
+			out = append(out, ItemWindow{p.last, items})
+		}
 	}
 	return out, nil
 }

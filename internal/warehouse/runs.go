@@ -10,6 +10,17 @@ import (
 // span is a run of numbers from from to to, inclusive.
 type span struct{ from, to uint64 }
 
+// hasNumber reports whether n is in one of the runs, which are sorted.
+func hasNumber(runs []span, n uint64) bool {
+	i, _ := slices.BinarySearchFunc(runs, n, func(r span, n uint64) int {
+		if r.to < n {
+			return -1
+		}
+		return 1
+	})
+	return i < len(runs) && runs[i].from <= n
+}
+
 // addRun adds a run to sorted runs that neither overlap nor touch each other.
 func addRun(runs []span, r span) []span {
 	if n := len(runs); n > 0 && runs[n-1].to+1 == r.from { // by far the most common case

@@ -14,6 +14,9 @@ type Store interface {
 	// Committed reports whether an item is committed and still remembered. It does not wait for a write in
 	// progress.
 	Committed(id string) bool
+	// Admit reports whether the id of an item of a sender can be remembered once it is stored. It returns
+	// false for a new process that finds no room.
+	Admit(id, sender string) bool
 	// Remembered returns the number of runs of ids that are remembered to recognise repeats, and the number
 	// of runs that were forgotten early because there were too many.
 	Remembered() (runs int, dropped int64)

@@ -18,6 +18,9 @@ type common struct {
 // remembered.
 func (c *common) Committed(id string) bool { return c.intake.Committed(id) }
 
+// Admit returns the same as table.Writer.Admit.
+func (c *common) Admit(id, sender string) bool { return c.intake.Admit(id, sender) }
+
 // Remembered returns the same as table.Writer.Remembered.
 func (c *common) Remembered() (runs int, dropped int64) { return c.intake.Remembered() }
 

@@ -125,6 +125,10 @@ func (w *Writer) keepLock() error {
 	return nil
 }
 
+// Admit reports whether the id of an item of a sender can be remembered once it is stored. It returns
+// false for a new process that finds no room.
+func (w *Writer) Admit(id, sender string) bool { return w.intake.Admit(id, sender) }
+
 // Remembered returns the number of runs of ids that are remembered to recognise repeats, and the number of
 // runs that were forgotten early because there were too many.
 func (w *Writer) Remembered() (runs int, dropped int64) { return w.intake.Remembered() }
