@@ -75,18 +75,37 @@ func TestTokens_RequiredAtEveryPort(t *testing.T) {
 	accepts("t0ken-of-bill")
 	refuses("Bearer t0ken-of-shop")
 
-	// An empty file opens no port and closes none.
-	before := len(c.log.String())
-	write(t, tokens, "")
-	eventually(t, "a warning says that the file is empty", func() error {
-		if !strings.Contains(c.log.String()[before:], "keeping last value") {
-			return errors.New("there is none")
-		}
-		return nil
-	})
+	// The old file is moved or removed first.
+	if err := os.Rename(tokens, tokens+".old"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tokens, "t0ken-of-shop\n")
+	accepts("t0ken-of-shop")
+	refuses("Bearer t0ken-of-bill")
+	if err := os.Remove(tokens); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tokens, "t0ken-of-bill\n")
 	accepts("t0ken-of-bill")
-	refuses("")
-	refuses("Bearer ")
+	refuses("Bearer t0ken-of-shop")
+
+	// An empty file opens no port, and closes all after a while.
+	for name, spoil := range map[string]func(){"empty": func() { write(t, tokens, "") }, "missing": func() { _ = os.Remove(tokens) }} {
+		before := len(c.log.String())
+		spoil()
+		accepts("t0ken-of-bill") // it may be being replaced
+		eventually(t, "an error says that the file is "+name, func() error {
+			if !strings.Contains(c.log.String()[before:], "all requests are refused") {
+				return errors.New("there is none")
+			}
+			return nil
+		})
+		for _, authorization := range []string{"", "Bearer ", "Bearer t0ken-of-bill"} {
+			refuses(authorization)
+		}
+		write(t, tokens, "t0ken-of-bill\n")
+		accepts("t0ken-of-bill")
+	}
 
 	c.stop(t)
 	rows := storedRows(t, filepath.Join(c.dir, "corehour-warehouse"))
@@ -109,7 +128,7 @@ func TestTokens_FileMissingOrEmpty(t *testing.T) {
 	keys := makeKeys(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "empty"), " \n\t\n")
-	for file, want := range map[string]string{"empty": "is empty", "missing": "failed to read credentials file"} {
+	for file, want := range map[string]string{"empty": "must contain a token", "missing": "found no such file"} {
 		path := filepath.Join(dir, file)
 		ports := freePorts(t, 6)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience) // for a collector that starts
@@ -169,9 +188,9 @@ func TestTokens_EqualToGateway(t *testing.T) {
 			delete(server["tls"].(map[string]any), "client_ca_file")
 			delete(server["tls"].(map[string]any), "client_ca_file_reload")
 		}
-		delete(at("extensions"), "bearertokenauth")
+		delete(at("extensions"), "token_file")
 		service := at("service")
-		service["extensions"] = slices.DeleteFunc(service["extensions"].([]any), func(e any) bool { return e == "bearertokenauth" })
+		service["extensions"] = slices.DeleteFunc(service["extensions"].([]any), func(e any) bool { return e == "token_file" })
 		return all
 	}
 	if tokens, gateway := parsed(Tokens), parsed(Gateway); !reflect.DeepEqual(tokens, gateway) {

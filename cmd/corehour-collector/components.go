@@ -5,6 +5,7 @@ package main
 import (
 	warehouse "github.com/corehour/corehour/exporter/warehouse"
 	samplingrates "github.com/corehour/corehour/extension/samplingrates"
+	tokenfile "github.com/corehour/corehour/extension/tokenfile"
 	adaptivesampler "github.com/corehour/corehour/processor/adaptivesampler"
 	costattribution "github.com/corehour/corehour/processor/costattribution"
 	methodspans "github.com/corehour/corehour/receiver/methodspans"
@@ -52,6 +53,7 @@ func components() (otelcol.Factories, error) {
 
 	factories.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
 		samplingrates.NewFactory(),
+		tokenfile.NewFactory(),
 		bearertokenauthextension.NewFactory(),
 		healthcheckextension.NewFactory(),
 		pprofextension.NewFactory(),
@@ -63,6 +65,7 @@ func components() (otelcol.Factories, error) {
 	}
 	factories.ExtensionModules = makeModulesMap(factories.Extensions, map[component.Type]string{
 		samplingrates.NewFactory().Type():            "github.com/corehour/corehour v0.0.0",
+		tokenfile.NewFactory().Type():                "github.com/corehour/corehour v0.0.0",
 		bearertokenauthextension.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension v0.161.0",
 		healthcheckextension.NewFactory().Type():     "github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension v0.161.0",
 		pprofextension.NewFactory().Type():           "github.com/open-telemetry/opentelemetry-collector-contrib/extension/pprofextension v0.161.0",
