@@ -3,9 +3,10 @@ package instrument
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/corehour/corehour/internal/regular"
 )
 
 // Probe is a line of the table of a built binary.
@@ -60,9 +61,12 @@ func Probes(path string) ([]Probe, error) {
 	return slices.Compact(all), err
 }
 
+// maxBinary bounds the size of a program, in bytes.
+const maxBinary = 2 << 30
+
 // readTables reads the text after the heading of each table in a binary.
 func readTables(path, kind string, read func(table string)) error {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path, maxBinary)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/corehour/corehour/internal/durable"
+	"github.com/corehour/corehour/internal/regular"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
@@ -31,11 +31,14 @@ type marker struct {
 	Committed time.Time `json:"committed,omitzero"`
 }
 
-const markerVersion = 1
+const (
+	markerVersion = 1
+	maxMarker     = 1 << 20 // bytes
+)
 
 func readMarker(dir string) (*marker, error) {
 	path := filepath.Join(dir, table.SpoolName)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxMarker)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

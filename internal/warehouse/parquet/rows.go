@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/regular"
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // ReadRows reads all rows of one file, in stored order.
 func ReadRows(path string) ([]methodspan.Row, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, &warehouse.Error{Op: "read rows", Path: path, Err: err, Hint: "check that the file is there and readable"}
 	}
@@ -77,7 +77,7 @@ func ReadContent(data []byte) (*Content, error) {
 
 // Content reads the file, which must match its committed size and checksum.
 func (f *File) Content(ctx context.Context) (*Content, error) {
-	data, err := os.ReadFile(f.Path)
+	data, err := regular.ReadFile(f.Path, f.Bytes+1)
 	if err != nil {
 		return nil, f.unreadable(err)
 	}

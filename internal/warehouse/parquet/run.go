@@ -13,6 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/regular"
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
@@ -77,7 +78,7 @@ func interner() func(string) string {
 }
 
 func (r *Run) open(s source, newBlock func() *block) error {
-	f, err := os.Open(s.meta.Path)
+	f, err := regular.Open(s.meta.Path)
 	if err != nil {
 		return s.meta.unreadable(err)
 	}

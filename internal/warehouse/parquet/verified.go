@@ -41,7 +41,7 @@ type VerifiedFiles struct {
 	news bool                   // there are entries that are not in the cache file
 }
 
-// verifiedKey is a digest of path, size, modification time and checksum of a file.
+// verifiedKey is a digest of path, identity, size, modification time and checksum of a file.
 type verifiedKey [16]byte
 
 // NewVerifiedFiles returns a VerifiedFiles with a cache file at path, or without one if path is empty.
@@ -131,7 +131,7 @@ func verifiedKeyOf(f *File, info fs.FileInfo) verifiedKey {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%d\n%s", f.Checksum, info.Size(), info.ModTime().UnixNano(), path))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%d\n%s\n%s", f.Checksum, info.Size(), info.ModTime().UnixNano(), identity(info), path))
 	return verifiedKey(sum[:len(verifiedKey{})])
 }
 

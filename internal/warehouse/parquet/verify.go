@@ -8,13 +8,14 @@ import (
 	"io"
 	"os"
 
+	"github.com/corehour/corehour/internal/regular"
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Verify compares the size and checksum of a file with those committed. If they differ it returns a
 // *warehouse.Error of kind ErrCorrupt that names the file.
 func (f *File) Verify(ctx context.Context) error {
-	file, err := os.Open(f.Path)
+	file, err := regular.Open(f.Path)
 	if err != nil {
 		return f.unreadable(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/corehour/corehour/internal/regular"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
@@ -106,11 +106,16 @@ type sumsEntry struct {
 
 func generationName(n int64) string { return fmt.Sprintf("%012d.json", n) }
 
+const (
+	maxCurrent  = 4 << 10 // bytes; it has one line
+	maxManifest = 256 << 20
+)
+
 // readCurrent returns the name of the current generation and its checksum. It returns an error of kind
 // fs.ErrNotExist if there was no commit yet.
 func readCurrent(root string) (name, sum string, err error) {
 	path := filepath.Join(root, currentName)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxCurrent)
 	if err != nil {
 		return "", "", err
 	}
@@ -127,7 +132,7 @@ func readManifest(root, name, sum string, v any) error {
 	if filepath.Base(name) != name || !filepath.IsLocal(name) {
 		return warehouse.Damaged("read manifest", path, fmt.Errorf("%q is no plain file name", name))
 	}
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return warehouse.Damaged("read manifest", path, err)
 	}

@@ -3,7 +3,6 @@ package table
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"reflect"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/regular"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
@@ -51,10 +51,13 @@ type member struct {
 	rows  []methodspan.Row
 }
 
+// maxOrphan is larger than any file of one write.
+const maxOrphan = 4 << 30
+
 // readMember reads a file that no manifest names. ok is false if the file is not as the writer wrote it.
 // A disk error, or a file of a newer program, is returned as err, so that the file is not given up.
 func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
-	data, err := os.ReadFile(w.path(name))
+	data, err := regular.ReadFile(w.path(name), maxOrphan)
 	if err != nil {
 		return nil, false, warehouse.DiskError("read file", w.path(name), err)
 	}
