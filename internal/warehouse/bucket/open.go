@@ -100,7 +100,7 @@ func openS3(ctx context.Context, l *location, log logging.Logger) (*blob.Bucket,
 	}
 	var client *s3.Client
 	if blobs.As(&client) {
-		client = s3.New(client.Options(), func(o *s3.Options) { o.Logger = log })
+		client = s3.New(client.Options(), func(o *s3.Options) { o.Logger, o.HTTPClient = log, fewRedirects(o.HTTPClient) })
 		blobs, err = s3blob.OpenBucket(ctx, client, l.name, &opener.Options)
 	}
 	identify := func(ctx context.Context) error {
@@ -108,6 +108,29 @@ func openS3(ctx context.Context, l *location, log logging.Logger) (*blob.Bucket,
 		return err
 	}
 	return blobs, identify, err
+}
+
+// mostRedirects bounds the redirects of one request. The S3 client follows them without end.
+const mostRedirects = 5
+
+// fewRedirects returns a client that follows redirects as c does, up to mostRedirects.
+func fewRedirects(c s3.HTTPClient) s3.HTTPClient {
+	own, ok := c.(interface{ GetTransport() *http.Transport })
+	if !ok {
+		return c
+	}
+	return &http.Client{Transport: own.GetTransport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if status := r.Response.StatusCode; status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
+			return http.ErrUseLastResponse
+		}
+		if len(via) >= mostRedirects {
+			return fmt.Errorf("the store redirects more than %d times", mostRedirects)
+		}
+		if via[len(via)-1].URL.Host != r.URL.Host {
+			r.Header.Del("X-Amz-Security-Token")
+		}
+		return nil
+	}}
 }
 
 // openGCS uses the credentials of the environment. An endpoint that begins with http:// is an emulator and

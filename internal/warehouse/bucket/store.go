@@ -239,7 +239,7 @@ func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions, within time.Dur
 	it := b.blobs.List(o)
 	for {
 		page, cancel := context.WithTimeout(ctx, within)
-		next, err := it.Next(page)
+		next, err := nextOf(page, it)
 		late := page.Err() != nil && ctx.Err() == nil
 		cancel()
 		switch {
@@ -252,6 +252,16 @@ func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions, within time.Dur
 		}
 		found, within = append(found, next), patience
 	}
+}
+
+// nextOf returns the next object of a listing. The S3 driver panics if an answer has no time of an object.
+func nextOf(ctx context.Context, it *blob.ListIterator) (o *blob.ListObject, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			o, err = nil, fmt.Errorf("the store's list of objects is incomplete, such as without LastModified: %v", fault)
+		}
+	}()
+	return it.Next(ctx)
 }
 
 // remove deletes an object. A missing object is no error.
