@@ -57,6 +57,7 @@ func TestParse_FaultyEntries(t *testing.T) {
 		{"negative", `{region: a, usd_per_core_hour: -0.5}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found -0.5`},
 		{"zero", `{region: a, usd_per_core_hour: 0}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found 0`},
 		{"infinite", `{region: a, usd_per_core_hour: .inf}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found .inf`},
+		{"infinite product", `{region: a, usd_per_core_hour: 1e300}`, `prices[0].usd_per_core_hour (line 2): must be at most 1048576, found 1e300`},
 		{"no number", `{region: a, usd_per_core_hour: .nan}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found .nan`},
 		{"huge", `{region: a, usd_per_core_hour: 1e999}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "1e999"`},
 		{"quoted", `{region: a, usd_per_core_hour: "0.5"}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "0.5": remove the quotes`},

@@ -3,6 +3,8 @@ package pricebook
 import (
 	"fmt"
 	"math"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // Bounds of a price book.
@@ -20,6 +22,9 @@ const (
 
 // PriceFault returns the rule that a price breaks; empty if it is valid.
 func PriceFault(usd float64) string {
+	if usd > methodspan.MostUSD && !math.IsInf(usd, 0) {
+		return fmt.Sprintf("must be at most %d", methodspan.MostUSD)
+	}
 	if usd > 0 && !math.IsInf(usd, 0) {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
@@ -84,6 +85,11 @@ var alertNames = map[string]string{
 	alert.Budget: "CorehourBudget", alert.Drift: "CorehourDrift",
 }
 
+// unmentioned replaces marks that would notify a whole channel or open a link if a template of the Alertmanager
+// puts a label into a message for Slack. Names such as <init> stay as they are.
+var unmentioned = strings.NewReplacer("<!", "‹!", "<@", "‹@", "<#", "‹#", "<http", "‹http", "<mailto", "‹mailto",
+	"@here", "＠here", "@channel", "＠channel", "@everyone", "＠everyone")
+
 func postableOf(a *alert.Alert) postable {
 	name := alertNames[a.Kind]
 	if name == "" {
@@ -92,7 +98,7 @@ func postableOf(a *alert.Alert) postable {
 	p := postable{Labels: map[string]string{"alertname": name}, Annotations: map[string]string{}, StartsAt: a.FirstSeen.UTC()}
 	set := func(into map[string]string, key, value string) {
 		if value != "" { // an empty label is no label
-			into[key] = cut(output.Printable(value))
+			into[key] = cut(unmentioned.Replace(output.Printable(value)))
 		}
 	}
 	for key, value := range map[string]string{
