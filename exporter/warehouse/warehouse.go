@@ -136,7 +136,7 @@ func (w *warehouseExporter) Start(ctx context.Context, host component.Host) erro
 			w.report(loading, failure, "Loading into BigQuery fails. Rows wait on disk.", "Loading into BigQuery works again.")
 		})
 	}
-	if err := w.inner.Start(ctx, host); err != nil {
+	if err := w.inner.Start(ctx, w.guardQueue(host)); err != nil {
 		w.sink.Store(nil)
 		return multierr.Append(err, s.Close())
 	}

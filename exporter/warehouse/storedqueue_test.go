@@ -1,0 +1,99 @@
+package warehouse
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// The file of the stored queue is damaged in many ways. The exporter starts, stores new requests, and
+// either stores what was in the queue or counts the damage.
+func TestStoredQueue_Damaged(t *testing.T) {
+	cfg := storedQueue(t)
+	cfg.Queue.Batch.Get().MinSize = 100
+	first := newRig(t, cfg)
+	first.store.before = func(int, []methodspan.Item) error { return errBroken }
+	stop := first.startStored()
+	for i := range 20 {
+		first.send(busyExport(i))
+	}
+	stop()
+	queues, err := filepath.Glob(filepath.Join(filepath.Dir(cfg.Path), "queue", "*"))
+	require.NoError(t, err)
+	require.Len(t, queues, 1)
+	whole, err := os.ReadFile(queues[0])
+	require.NoError(t, err)
+	damages := map[string]func(data []byte) []byte{
+		"none":      func(data []byte) []byte { return data },
+		"garbage":   func([]byte) []byte { return []byte("garbage") },
+		"no header": func(data []byte) []byte { clear(data[:8192]); return data },
+	}
+	// Bits of requests; in the pages of the database they would end the process, in a goroutine of its own.
+	var inRequests []int
+	for at := 0; ; at++ {
+		n := bytes.Index(whole[at:], []byte("shop/web.Handler.Serve"))
+		if n < 0 {
+			break
+		}
+		at += n
+		inRequests = append(inRequests, at)
+	}
+	require.NotEmpty(t, inRequests)
+	for seed := range 12 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		damages[fmt.Sprint("bits ", seed)] = func(data []byte) []byte {
+			for range 1 + rng.IntN(8) {
+				data[inRequests[rng.IntN(len(inRequests))]+rng.IntN(60)] ^= 1 << rng.IntN(8)
+			}
+			return data
+		}
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			again := storedQueue(t)
+			again.Queue.Batch.Get().MinSize = 100
+			again.Queue.Batch.Get().FlushTimeout = 20 * time.Millisecond
+			again.ShutdownTimeout = time.Minute
+			queue := filepath.Join(filepath.Dir(again.Path), "queue")
+			require.NoError(t, os.MkdirAll(queue, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(queue, filepath.Base(queues[0])), damage(append([]byte(nil), whole...)), 0o600))
+			r := newRig(t, again)
+			stop := r.startStored()
+			r.send(busyExport(1000))
+			rows := float64(0)
+			for _, td := range append(first.in, r.in...) {
+				rows += float64(td.SpanCount())
+			}
+			require.Eventually(t, func() bool {
+				return r.metric("rows_written") == rows || r.metric("requests_damaged") > 0
+			}, patience, 5*time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
+			stop()
+			stored := storedTotals(t, again.Path)
+			want := totalsOf(append(first.in, r.in...)...)
+			lost := differences(want, stored)
+			if len(lost) > 0 {
+				assert.NotZero(t, r.metric("requests_damaged"), lost)
+			}
+			for key, n := range totalsOf(r.in...) { // the new request is stored
+				assert.GreaterOrEqual(t, stored[key], n*(1-1e-6), key)
+			}
+			for key := range stored { // and nothing that was never sent
+				assert.LessOrEqual(t, stored[key], want[key]*(1+1e-6), key)
+			}
+			if name == "none" {
+				assert.Empty(t, lost)
+				assert.Zero(t, r.metric("requests_damaged"))
+			}
+		})
+	}
+}
