@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -33,6 +34,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 			oftener[calls[i].alertKey()] = true
 		}
 	}
+	localize(f, methods, o)
 	raised := make([]bool, len(methods)) // or explained by raised methods
 	var order []int
 	for m := range methods {
@@ -51,7 +53,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 	by := map[int][]int{} // method -> the methods that explain it
 	for _, m := range order {
 		c := &methods[m]
-		if raised[m] && c.basis != Inclusive || c.verdict.Inclusive.Interval[0] <= 0 || c.verdict.Inclusive.Change < o.LeastChange {
+		if c.basis != Typical && (raised[m] && c.basis != Inclusive || c.verdict.Inclusive.Interval[0] <= 0 || c.verdict.Inclusive.Change < o.LeastChange) {
 			continue
 		}
 		if names := explanation(f, methods, m, raised, oftener, by, o); names != nil {
@@ -62,20 +64,63 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 	f.findMoved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)
 }
 
+// localize moves alerts of typical costs to the callee that has the growth. The alert proves that something below the
+// method grew; a callee with half of the growth, whose own typical cost grew beyond its 95% interval, then needs no
+// evidence of its own. Methods are visited from the outermost inwards.
+func localize(f *flows, methods []compared, o Options) {
+	var order []int
+	for m := range methods {
+		if methods[m].verdict.State.Judged() {
+			order = append(order, m)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(methods[b].inclusiveCost, methods[a].inclusiveCost), a-b)
+	})
+	for _, m := range order {
+		c := &methods[m]
+		if s := c.verdict.State; c.basis != Typical || s != Regressed && s != Pending {
+			continue
+		}
+		grew := (c.verdict.HeadMean - c.verdict.BaseMean) * c.weight[Head]
+		for _, callee := range f.x.calleesOf(m) {
+			in := &methods[callee]
+			if callee == m || in.verdict.State != NotProven && in.verdict.State != Undecided || !in.fits[level].ok {
+				continue
+			}
+			growth := in.typicalBase * math.Expm1(in.fits[level].change) * f.headCalls(m, callee)
+			measured := partOf(in.fits[level].change, in.errors[level].measured, in.fits[level].df)
+			if 2*growth >= grew && measured.Interval[0] > 0 && in.typicalChange().Change >= o.LeastChange {
+				in.decideByTypical()
+				in.verdict.State, in.verdict.LogE, in.verdict.EValue, in.verdict.NeededE = c.verdict.State, c.verdict.LogE, c.verdict.EValue, c.verdict.NeededE
+				in.verdict.Warnings = append(in.verdict.Warnings, "the evidence is that of its caller "+c.name)
+				in.answers = c.answers
+			}
+		}
+	}
+}
+
 // explanation returns the names of the raised callees that account for the growth of method m, or nil if they do not.
 func explanation(f *flows, methods []compared, m int, raised []bool, oftener map[alertKey]bool, by map[int][]int, o Options) []string {
+	c := &methods[m]
 	grew, _ := f.excess(m, m)
+	if c.basis == Typical {
+		grew = (c.verdict.HeadMean - c.verdict.BaseMean) * c.weight[Head]
+	}
 	if grew <= 0 {
 		return nil
 	}
 	sum := 0.0
 	var names []string
 	for _, callee := range f.x.calleesOf(m) {
-		more := oftener[alertKey{methods[m].name, methods[callee].name}]
+		more := oftener[alertKey{c.name, methods[callee].name}]
 		if callee == m || !raised[callee] && !more {
 			continue
 		}
 		e, _ := f.excess(m, callee)
+		if c.basis == Typical { // the growth that was proven is known better than that of the mean
+			e = max(e, f.headCalls(m, callee)*(methods[callee].verdict.HeadMean-methods[callee].verdict.BaseMean))
+		}
 		if !(e > 0) || reaches(by, callee, m) {
 			continue
 		}
@@ -86,7 +131,7 @@ func explanation(f *flows, methods []compared, m int, raised []bool, oftener map
 		}
 	}
 	least := o.Explained
-	if methods[m].basis != Inclusive { // its own cost was tested separately
+	if c.basis != Inclusive { // its own cost was tested separately
 		least = 0.5
 	}
 	if sum < least*grew {
@@ -110,6 +155,9 @@ func attributeService(methods []compared, service *compared) {
 		v := &methods[m].verdict
 		if v.State.Judged() {
 			judged++
+		}
+		if methods[m].basis == Typical { // with its callees, which may be what changed
+			continue
 		}
 		together := s.CommonReason == moreThanHosts && v.State == Undecided
 		if v.State != Regressed && v.State != Pending && !together {

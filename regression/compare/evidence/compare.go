@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"math"
+
 	"github.com/corehour/corehour/regression/stats"
 )
 
@@ -12,8 +14,12 @@ type compared struct {
 	basis   Basis
 	loading float64 // coefficient of a change that all methods share, in the tested cost
 	// decide are the statistics from which the e-value is computed.
-	decide    []statistic
-	inclusive fit // fit of the mean with all callees
+	decide []statistic
+	// typical is true if the level of the inclusive cost is tested next to the own cost. byTypical is true if it has
+	// more evidence. typicalBase is the geometric mean of the base's calls in ns.
+	typical, byTypical bool
+	typicalBase        float64
+	inclusive          fit // fit of the mean with all callees
 	// inclusiveCost is the cost of all calls of the head with their callees, and inclusiveBase the cost that they
 	// would have had in the base.
 	inclusiveCost, inclusiveBase float64
@@ -78,7 +84,7 @@ func (c *compared) fit(z *standard, m int) {
 		c.fits[s] = z.fitOf(statistic(s))
 	}
 	c.inclusive = c.fits[mean]
-	c.load = z.load()
+	c.typicalBase, c.load = z.typicalBase(), z.load()
 	c.inclusiveBase, c.inclusiveCost = z.costs()
 	c.entry = z.x.entryShare(m)
 	if !z.x.callersKnown {
@@ -94,6 +100,7 @@ func (c *compared) fit(z *standard, m int) {
 		return
 	}
 	c.basis, c.decide, c.tails = basis, []statistic{mean}, nil
+	c.typical = c.fits[level].ok
 	c.fits[mean] = z.fitOf(mean)
 }
 
@@ -125,6 +132,14 @@ func (z *standard) costs() (base, head float64) {
 		}
 	}
 	return base, head
+}
+
+// typicalBase returns the geometric mean of a call at the base's levels and the head's calls.
+func (z *standard) typicalBase() float64 {
+	if z.headWeight <= 0 {
+		return 0
+	}
+	return math.Exp(z.headLevel / z.headWeight)
 }
 
 // load returns the logarithm of calls per process and bucket, head over base.

@@ -252,6 +252,9 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 		c.describePower(needed[i], o)
 		large, known := c.answers.ask(largeEnough, c.changed() >= least), c.answers.ask(enoughEvidence, rejected[i])
 		c.proven = large && known
+		if c.proven && c.byTypical {
+			c.decideByTypical()
+		}
 		if c.proven && c.answers.ask(stillMore, c.verdict.Tail || c.fits[c.best()].up()) {
 			raised = append(raised, c.alertKey())
 		}
@@ -295,12 +298,47 @@ func (c *compared) notItsOwn(state VerdictState, explains []string) {
 func (c *compared) changed() float64 {
 	shared := c.fits[mean].change - math.Log1p(c.verdict.Change)
 	most := c.verdict.Change
+	if c.byTypical {
+		most = max(most, shareOf(c.fits[level].change-shared))
+	}
 	for _, s := range c.decide {
 		if c.fits[s].ok {
 			most = max(most, shareOf(c.fits[s].change-shared))
 		}
 	}
 	return most
+}
+
+// decideByTypical makes the typical cost the tested one: the verdict has its change and its interval.
+func (c *compared) decideByTypical() {
+	v, change := &c.verdict, c.typicalChange()
+	v.Change, v.Interval = change.Change, change.Interval
+	v.Measured = partOf(c.fits[level].change, c.errors[level].measured, c.fits[level].df)
+	if v.Remaining != nil {
+		v.Remaining = &change
+	}
+	c.spread = c.typicalSpread()
+	v.BaseMean, v.HeadMean = c.typicalBase, c.typicalBase*math.Exp(c.fits[level].change)
+	c.decide, c.basis, v.Basis = []statistic{level}, Typical, Typical
+}
+
+// typicalSpread returns the error of the typical cost, with that of the common part.
+func (c *compared) typicalSpread() errorOf {
+	hosts := max(c.spread.all-c.errors[c.best()].all, 0)
+	if c.loading > 0 {
+		hosts /= c.loading * c.loading
+	}
+	return c.errors[level].with(Spread{hosts, c.spread.df})
+}
+
+// typicalChange returns the change of the typical cost without the common part.
+func (c *compared) typicalChange() changePart {
+	shared := 0.0
+	if c.verdict.Common != nil && c.loading > 0 {
+		shared = math.Log1p(c.verdict.Common.Change) / c.loading
+	}
+	e := c.typicalSpread()
+	return partOf(c.fits[level].change-shared, e.all, e.df)
 }
 
 // describePower sets the detectable change and the power at 10%, given the required evidence.

@@ -68,6 +68,21 @@ func (f *flows) paid(payer, method int) []float64 {
 	return paid
 }
 
+// headCalls returns the head's calls of a method by payer.
+func (f *flows) headCalls(payer, method int) (n float64) {
+	from, ok := f.caller[f.x.d.Methods[payer]]
+	if !ok {
+		return 0
+	}
+	calls, _ := f.sums(method, from)
+	for at, c := range calls {
+		if f.side(at) == Head {
+			n += c
+		}
+	}
+	return n
+}
+
 // growth returns the growth of paid at the head's calls of the payer, and its standard error.
 func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 	if paid == nil {

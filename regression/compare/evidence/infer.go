@@ -193,15 +193,20 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 			continue
 		}
 		e, change := c.errors[s], c.fits[s].change
+		loading := c.loadingOf(statistic(s))
 		if variances[s] = e.all; w != nil {
-			logs[s] = w.LogE(change, stats.Error{Variance: e.all, DF: e.df}, c.loading, margin(o), scales)
+			logs[s] = w.LogE(change, stats.Error{Variance: e.all, DF: e.df}, loading, margin(o), scales)
 			continue
 		}
-		whole := e.with(hosts)
+		whole := e.with(Spread{loading * loading * hosts.Variance, hosts.DF})
 		logs[s] = stats.LogEStudent(change, whole.all, whole.df, margin(o), scales)
 	}
 	if len(c.decide) == 1 {
-		return logs[c.decide[0]]
+		if !c.typical {
+			return logs[c.decide[0]]
+		}
+		c.byTypical = logs[level] > logs[mean]
+		return stats.LogMean(logs[mean], logs[level])
 	}
 	both := meanEvidence(logs, variances)
 	if len(c.tails) == 0 {
@@ -217,6 +222,15 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	// Most calls changed by less than half the change of the mean.
 	c.verdict.Tail = max(logs[mean], rare) > both && c.fits[level].change < c.fits[mean].change/2
 	return whole
+}
+
+// loadingOf returns the coefficient of a change that all methods share in a statistic. The level of a method with
+// callees is inclusive.
+func (c *compared) loadingOf(s statistic) float64 {
+	if c.typical && s == level {
+		return 1
+	}
+	return c.loading
 }
 
 // weighted returns the logarithm of the weighted mean of values that are given as logarithms.
@@ -241,8 +255,8 @@ func (c *compared) inferNext(w *stats.Without, d processSpreads, o Options) {
 	e, f := c.errors[mean], c.fits[mean]
 	low, high := w.Interval(f.change, e.all, e.df, c.loading)
 	left := changePart{shareOf(f.change - c.loading*w.Mean), [2]float64{shareOf(low), shareOf(high)}}
-	hosts := Spread{c.loading * c.loading * w.SD * w.SD, math.Inf(1)}
-	c.spread = c.errors[c.best()].with(hosts)
+	hosts := Spread{w.SD * w.SD, math.Inf(1)}
+	c.spread = c.errors[c.best()].with(Spread{c.loading * c.loading * w.SD * w.SD, math.Inf(1)})
 	if v.CommonReason = attributed(w, d.hosts); v.CommonReason != "" {
 		version := partOf(f.change, e.all, e.df)
 		v.Change, v.Interval = version.Change, [2]float64{min(version.Interval[0], left.Interval[0]), max(version.Interval[1], left.Interval[1])}
@@ -268,7 +282,7 @@ func (c *compared) inferAlone(reason string, d processSpreads, o Options) {
 	whole := c.errors[mean].with(hosts)
 	part := partOf(c.fits[mean].change, whole.all, whole.df)
 	v.Change, v.Interval = part.Change, part.Interval
-	c.logE = c.evidence(nil, hosts, o)
+	c.logE = c.evidence(nil, d.hosts, o)
 	c.atMost(c.logE)
 }
 

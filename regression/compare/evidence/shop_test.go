@@ -19,6 +19,8 @@ type shop struct {
 	bases, heads, buckets int
 	started               int // bucket in which the head starts
 	slow                  float64
+	// Standard deviation of the mean of a record, relative to its mean, if few calls make most of it; 0 = 0.6.
+	heavy float64
 	// Standard deviation of the effect of a busy host on a method: per instance, and per bucket.
 	upset           float64
 	lasting, upsets map[string]float64
@@ -124,11 +126,15 @@ func (s *shop) call(d *evidence.Deployment, r *rand.Rand, name, caller string, i
 		return
 	}
 	noise := 0.6 / math.Sqrt(calls) * r.NormFloat64()
+	mean := noise
+	if s.heavy > 0 {
+		mean = max(s.heavy/math.Sqrt(calls)*r.NormFloat64(), -0.9)
+	}
 	cost := s.inclusive(name, side) * math.Exp(shift)
 	d.Cells = append(d.Cells, evidence.Cell{
 		Method: int32(slices.Index(d.Methods, name)), Caller: int32(slices.Index(d.Callers, caller)),
 		Instance: int32(instance), Bucket: int32(bucket), Records: calls, Weight: calls,
-		Sum: calls * cost * (1 + noise), Capped: calls * cost * (1 + noise), Log: calls * (math.Log(cost) + noise),
+		Sum: calls * cost * (1 + mean), Capped: calls * cost * (1 + noise), Log: calls * (math.Log(cost) + noise),
 		Calls: calls, Timed: calls,
 	})
 	for _, callee := range slices.Sorted(func(yield func(string) bool) {

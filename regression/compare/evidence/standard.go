@@ -45,6 +45,8 @@ type standard struct {
 	callers      []int32
 	baseMean     [statistics][]float64 // means of the base, by caller and bucket
 	share        []float64             // weight of the bucket's own mean in baseMean
+	headWeight   float64               // calls of the head that are compared, and
+	headLevel    float64               // the sum of the base's levels at them
 	paid         []float64             // instance x bucket: cost of callees; paidVariance is its variance
 	paidVariance []float64
 	use          []float64 // b: use of a base cell for the head's expectation
@@ -153,6 +155,10 @@ func (z *standard) addCell(c *Cell) bool {
 		own := c.Weight / z.baseW[k]
 		known = 1 - 2*z.share[k]*own + z.share[k]*z.share[k]*own
 	}
+	if side == Head {
+		z.headWeight += c.Weight
+		z.headLevel += c.Weight * z.baseMean[level][k]
+	}
 	for s := range z.grids {
 		g := &z.grids[s]
 		u, v := c.Weight, spread
@@ -192,6 +198,7 @@ func (z *standard) clear(cells []Cell) {
 		*p = zeros(*p, len(z.callers))
 	}
 	z.seen, z.measured, z.weight, z.unmatched = [2]float64{}, [2]float64{}, [2]float64{}, 0
+	z.headWeight, z.headLevel = 0, 0
 	clear(z.records)
 	clear(z.calls)
 	for k := range z.grids {

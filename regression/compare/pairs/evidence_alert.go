@@ -26,7 +26,7 @@ func (s *preparedPair) alert(c *Comparison, v evidence.Verdict) (alert.Alert, er
 		}
 	}
 	if v.Kind == evidence.Regression {
-		addDollars(&a, day, v.Basis == evidence.Inclusive)
+		addDollars(&a, day, v.Basis == evidence.Inclusive || v.Basis == evidence.Typical)
 	}
 	a.Severity = alert.SeverityOf(s.impact(&v, a.USDPerDay, day))
 	a.Reason = s.sentence(c, &v)
