@@ -21,8 +21,8 @@ type choice struct {
 }
 
 // choose selects the functions of the packages that get a probe. Without a method file, or if its
-// defaults measure methods, these are all functions that the compiler does not inline; otherwise those
-// that entries name, or reach by their scope. An entry for one method overrides the inlining.
+// defaults measure methods, these are all functions but straight code that the compiler inlines; otherwise
+// those that entries name, or reach by their scope. An entry for one method gives it a probe in any case.
 func choose(all []*found, file *methodfile.File, reached scopes, others []string) *choice {
 	c := &choice{left: map[string]int{}}
 	used := map[int]bool{}
@@ -42,7 +42,7 @@ func choose(all []*found, file *methodfile.File, reached scopes, others []string
 					}
 				case !named && !everything && reached[f] == nil:
 					f.reason = notNamed
-				case f.inline && !(named && rule.Single()):
+				case f.inline && !f.works && !(named && rule.Single()):
 					f.reason = inlinable
 				default:
 					f.index = next

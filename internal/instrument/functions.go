@@ -17,13 +17,15 @@ type function struct {
 	name   string // shop/cart.(*Cart).Total
 	normal methodspan.Function
 	line   int
-	brace  int // offset after its opening brace
-	inline bool
+	brace  int    // offset after its opening brace
+	inline bool   // the compiler can inline it
+	works  bool   // it is more than straight code that the compiler always inlines
+	method string // its name if it has a receiver
 	reason string // why it cannot have a probe; "" = it can
 	index  int    // index of its probe in the package; -1 = none
 	isMain bool   // it is where the program begins and ends
 
-	decl *ast.FuncDecl // nil once the compiler's inlining is known
+	decl *ast.FuncDecl // nil once the package is read
 }
 
 // changed reports whether the function gets a statement.
@@ -34,7 +36,7 @@ type source struct {
 	path      string
 	text      []byte
 	functions []*function
-	file      *ast.File // nil once the compiler's inlining is known
+	file      *ast.File // nil once the package is read
 }
 
 // Reasons why a function has no probe.
@@ -44,7 +46,7 @@ const (
 	pragma    = "a compiler directive forbids it"
 	hasProbe  = "it has a probe already"
 	unparsed  = "its file does not parse"
-	inlinable = "the compiler inlines it"
+	inlinable = "the compiler inlines it: it has no loop and no call, and is called by its name"
 	notNamed  = "the method file does not name it"
 )
 
@@ -56,9 +58,9 @@ type found struct {
 	unlocks  []string // functions that call runtime.UnlockOSThread
 }
 
-// find parses the files of a package. ends means that the program ends with function main, which is not
-// so if a test calls it.
-func find(k *pkg, ends bool) *found {
+// find parses the files of a package and adds them to i. ends means that the program ends with function main,
+// which is not so if a test calls it.
+func find(k *pkg, ends bool, i *indirect) *found {
 	f := &found{pkg: k}
 	for _, path := range k.files() {
 		text, err := os.ReadFile(path)
@@ -78,6 +80,13 @@ func find(k *pkg, ends bool) *found {
 		f.unlocks = append(f.unlocks, unlocks...)
 	}
 	estimateInlined(f.sources)
+	i.addPackage(k.ImportPath, f.sources)
+	for _, s := range f.sources {
+		for _, fn := range s.functions {
+			fn.decl = nil
+		}
+		s.file = nil
+	}
 	return f
 }
 
@@ -100,6 +109,9 @@ func parse(importPath, path string, text []byte) (s *source, unlocks []string, e
 			line:  set.PositionFor(decl.Pos(), false).Line,
 			index: -1,
 			decl:  decl,
+		}
+		if decl.Recv != nil {
+			f.method = decl.Name.Name
 		}
 		f.normal = methodspan.ParseFunction(f.name)
 		f.normal.Signature = signatureOf(decl.Type)

@@ -8,7 +8,6 @@ import (
 	"go/types"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,14 +32,15 @@ type estimate struct {
 	interfaces map[string]bool                     // names of methods of the package's interfaces
 	imports    map[*ast.FuncDecl]map[string]string // import paths by package name in the file
 	costs      map[*ast.FuncDecl]int
+	works      map[*ast.FuncDecl]bool // has a loop, or a call that is not inlined
 }
 
-// estimateInlined returns the functions of a package that the compiler probably inlines. A probe would
-// cost a multiple of their work.
+// estimateInlined marks the functions of a package that the compiler probably inlines, and those with a loop or
+// a call that is not inlined. A probe would cost a multiple of the work of the others.
 func estimateInlined(sources []*source) {
 	e := &estimate{
 		types: map[string]bool{}, functions: map[string]*ast.FuncDecl{}, methods: map[string][]*ast.FuncDecl{},
-		interfaces: map[string]bool{"Error": true}, imports: map[*ast.FuncDecl]map[string]string{}, costs: map[*ast.FuncDecl]int{},
+		interfaces: map[string]bool{"Error": true}, imports: map[*ast.FuncDecl]map[string]string{}, costs: map[*ast.FuncDecl]int{}, works: map[*ast.FuncDecl]bool{},
 	}
 	for _, s := range sources {
 		e.addFile(s.file)
@@ -48,22 +48,13 @@ func estimateInlined(sources []*source) {
 	for _, s := range sources {
 		for _, f := range s.functions {
 			f.inline = f.decl.Body != nil && !f.isMain && e.cost(f.decl) <= inlineBudget
-			f.decl = nil
+			f.works = !f.inline || e.works[f.decl]
 		}
-		s.file = nil
 	}
 }
 
 func (e *estimate) addFile(file *ast.File) {
-	imports := map[string]string{}
-	for _, i := range file.Imports {
-		importPath, _ := strconv.Unquote(i.Path.Value)
-		name := path.Base(importPath)
-		if i.Name != nil {
-			name = i.Name.Name
-		}
-		imports[name] = importPath
-	}
+	imports := importsOf(file)
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -112,6 +103,7 @@ type body struct {
 	imports    map[string]string
 	parameters map[string]bool
 	cost       int
+	works      bool
 }
 
 func (e *estimate) costOfBody(decl *ast.FuncDecl) int {
@@ -122,6 +114,7 @@ func (e *estimate) costOfBody(decl *ast.FuncDecl) int {
 		}
 	}
 	ast.Inspect(decl.Body, b.visit)
+	e.works[decl] = b.works
 	return min(b.cost, never)
 }
 
@@ -135,6 +128,8 @@ func (b *body) visit(n ast.Node) bool {
 		return false
 	case *ast.DeferStmt, *ast.GoStmt, *ast.SelectStmt:
 		b.cost = never
+	case *ast.ForStmt, *ast.RangeStmt:
+		b.works = true
 	case *ast.CallExpr:
 		b.visitCall(n)
 		return false
@@ -145,6 +140,7 @@ func (b *body) visit(n ast.Node) bool {
 		}
 		return false
 	case *ast.BranchStmt:
+		b.works = b.works || n.Tok == token.GOTO
 		if n.Tok == token.GOTO || n.Label != nil {
 			b.cost++
 		}
@@ -166,16 +162,17 @@ func (b *body) visitCall(call *ast.CallExpr) {
 		case f.Name == "recover":
 			b.cost = never
 		case b.parameters[f.Name]:
+			b.works = true
 			b.cost += 1 + parameterCost
 		case b.functions[f.Name] != nil:
 			b.cost += 1 + b.costOfCallees(b.functions[f.Name])
 		case !b.types[f.Name] && types.Universe.Lookup(f.Name) == nil:
-			b.cost += 1 + callCost
+			b.cost += 1 + b.costOfCallees()
 		}
 	case *ast.SelectorExpr:
 		if importPath := b.packageOf(f.X); importPath != "" {
 			if !intrinsic(importPath, f.Sel.Name) {
-				b.cost += 1 + callCost
+				b.cost += 1 + b.costOfCallees()
 			}
 			return
 		}
@@ -183,13 +180,13 @@ func (b *body) visitCall(call *ast.CallExpr) {
 		switch of, ok := f.X.(*ast.SelectorExpr); {
 		case ok && b.packageOf(of.X) == "encoding/binary": // methods of a byte order: one instruction on machines with unaligned access
 		case b.interfaces[f.Sel.Name]:
-			b.cost += callCost
+			b.cost += b.costOfCallees()
 		default:
 			b.cost += b.costOfCallees(b.methods[f.Sel.Name]...)
 		}
 	default:
 		ast.Inspect(f, b.visit)
-		b.cost += callCost
+		b.cost += b.costOfCallees()
 	}
 }
 
@@ -202,7 +199,7 @@ func (b *body) packageOf(x ast.Expr) string {
 }
 
 // costOfCallees returns the compiler's cost of a call of one of the functions: the cost of their bodies if
-// it inlines them.
+// it inlines them. Without functions the callee is unknown.
 func (b *body) costOfCallees(callees ...*ast.FuncDecl) int {
 	cost := 0
 	for _, callee := range callees {
@@ -211,7 +208,11 @@ func (b *body) costOfCallees(callees ...*ast.FuncDecl) int {
 		}
 	}
 	if len(callees) == 0 || cost == never {
+		b.works = true
 		return callCost
+	}
+	for _, callee := range callees {
+		b.works = b.works || b.estimate.works[callee]
 	}
 	return cost
 }

@@ -181,7 +181,7 @@ func sameAsCompiler(t *testing.T, dir string) map[string]bool {
 	require.NoError(t, err, string(out))
 	says := readCompiler(string(out), dir)
 	estimated := map[string]bool{}
-	for _, s := range find(&pkg{ImportPath: "p", Dir: dir, GoFiles: []string{"p.go"}}, true).sources {
+	for _, s := range find(&pkg{ImportPath: "p", Dir: dir, GoFiles: []string{"p.go"}}, true, newIndirect()).sources {
 		for _, f := range s.functions {
 			assert.Equal(t, says.can[s.path+":"+strconv.Itoa(f.line)], f.inline, f.name)
 			estimated[f.name] = f.inline
@@ -196,7 +196,7 @@ func TestInlined_CompilerOutputMissing(t *testing.T) {
 	packageOf := func(name, text string) *found {
 		dir := t.TempDir()
 		write(t, dir, name+".go", "package "+name+"\n"+text)
-		return find(&pkg{ImportPath: name, Dir: dir, GoFiles: []string{name + ".go"}}, true)
+		return find(&pkg{ImportPath: name, Dir: dir, GoFiles: []string{name + ".go"}}, true, newIndirect())
 	}
 	printed := packageOf("printed", "func Small() int { return 1 }\nfunc Other() int { return 2 }\n")
 	lost := packageOf("lost", "func Small() int { return 1 }\n")
@@ -314,6 +314,107 @@ func excluded() int { return 1 }
 	assert.Contains(t, exact, "p.(*set).twice: probe\n")
 }
 
+// Functions that the compiler could inline get a probe if they have a loop or a call, or if their callers do
+// not use their name: then the compiler does not inline them there. Straight code is left to the compiler.
+func TestInlined_OnlyStraightCode(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/p\n\ngo 1.25\n")
+	write(t, dir, "text/text.go", `package text
+
+import "sync"
+
+type Joiner interface {
+	Join(words []string) string
+	Sized
+}
+
+type Sized interface{ Size() int }
+
+func Valid(n int) bool { return n > 0 }
+
+func Unused(n int) bool { return n < 0 }
+
+type Base struct{ sync.Mutex }
+
+func (Base) Size() int { return 7 }
+
+func (Base) Kind() int { return 8 }
+`)
+	write(t, dir, "main.go", `package main
+
+import (
+	"os"
+	"slices"
+	"sort"
+
+	"example.com/p/text"
+)
+
+type quadratic struct {
+	text.Base
+	size int
+}
+
+func (q *quadratic) Join(words []string) (all string) {
+	for _, w := range words {
+		all += w
+	}
+	return all
+}
+
+func (q *quadratic) length() int { return q.size }
+
+func (q *quadratic) bound() int { return q.size + 1 }
+
+func (q *quadratic) Close() error { return nil }
+
+func (q *quadratic) Read() int { return q.size }
+
+type ordered []int
+
+func (o ordered) Len() int { return len(o) }
+
+func (o ordered) Less(i, j int) bool { return o[i] < o[j] }
+
+func (o ordered) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
+
+type list []int
+
+func (l list) Len() int { return len(l) }
+
+func odd(n int) bool { return n%2 == 1 }
+
+func plus(n int) int { return n + 1 }
+
+func args() []string { return slices.Clone(os.Args) }
+
+func caller() []string { return args() }
+
+func joined(j text.Joiner) int { return len(j.Join(os.Args)) }
+
+func main() {
+	q := &quadratic{size: 9}
+	size := q.bound
+	sort.Sort(ordered{plus(2), 1})
+	println(joined(q), q.length(), size(), slices.ContainsFunc([]int{1}, odd), slices.ContainsFunc([]int{1}, text.Valid), len(caller()), q.Close(), q.Read(), q.Kind(), list{}.Len())
+}
+`)
+	_, text, _ := corehourGo(t, Settings{DryRun: true}, "build", "-C", dir, ".")
+	straight := ": " + inlinable
+	for name, want := range map[string]string{
+		"(*quadratic).Join": ": probe", "(*quadratic).length": straight, "(*quadratic).bound": ": probe",
+		"(*quadratic).Close": ": probe", "(*quadratic).Read": straight, "joined": ": probe",
+		"ordered.Len": ": probe", "ordered.Less": ": probe", "ordered.Swap": ": probe", "list.Len": straight,
+		"odd": ": probe", "plus": straight, "args": ": probe", "caller": ": probe",
+		"/text.Valid": ": probe", "/text.Unused": straight, "/text.Base.Size": ": probe", "/text.Base.Kind": straight,
+	} {
+		if !strings.HasPrefix(name, "/") {
+			name = "." + name
+		}
+		assert.Contains(t, text, "example.com/p"+name+want+"\n")
+	}
+}
+
 // The estimate equals the compiler's decision for more than 95% of the functions.
 func TestInlined_AgreesWithCompiler(t *testing.T) {
 	packages := []string{"go/parser", "text/template", "encoding/json", "net/url", "archive/tar"}
@@ -326,7 +427,7 @@ func TestInlined_AgreesWithCompiler(t *testing.T) {
 	for d := json.NewDecoder(bytes.NewReader(list)); d.More(); {
 		k := &pkg{}
 		require.NoError(t, d.Decode(k))
-		for _, s := range find(k, true).sources {
+		for _, s := range find(k, true, newIndirect()).sources {
 			for _, f := range s.functions {
 				if f.reason != "" {
 					continue

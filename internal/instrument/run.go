@@ -107,9 +107,11 @@ func newPlanned(ctx context.Context, s Settings, args []string, stderr io.Writer
 		return nil, err
 	}
 	b.all = make([]*found, len(b.program.packages))
+	calledIndirectly := newIndirect()
 	for i, k := range b.program.packages {
-		b.all[i] = find(k, b.command.Verb != "test")
+		b.all[i] = find(k, b.command.Verb != "test", calledIndirectly)
 	}
+	calledIndirectly.mark(b.all)
 	var estimated []string
 	if s.Exact {
 		if estimated, err = markInlined(ctx, b.command, b.program, b.all); err != nil {
@@ -243,7 +245,8 @@ func printChoice(w io.Writer, all []*found) error {
 
 // summarize prints the selection, each fault once, and how to switch the probes on.
 func (c *choice) summarize(w io.Writer, p *program, file *methodfile.File) {
-	fmt.Fprintf(w, "corehour go: probes in %d functions of %d packages", c.probes, c.probed)
+	fmt.Fprintf(w, "corehour go: probes in %d functions of %d packages; %d left to the compiler, which inlines them", c.probes, c.probed, c.left[inlinable])
+	delete(c.left, inlinable)
 	separator := "; without: "
 	for _, reason := range slices.Sorted(maps.Keys(c.left)) {
 		fmt.Fprintf(w, "%s%d because %s", separator, c.left[reason], reason)
