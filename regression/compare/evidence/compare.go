@@ -136,10 +136,10 @@ func (z *standard) costs() (base, head float64) {
 
 // typicalBase returns the geometric mean of a call at the base's levels and the head's calls.
 func (z *standard) typicalBase() float64 {
-	if z.headWeight <= 0 {
+	if z.headLevel[0] <= 0 {
 		return 0
 	}
-	return math.Exp(z.headLevel / z.headWeight)
+	return math.Exp(z.headLevel[1] / z.headLevel[0])
 }
 
 // load returns the logarithm of calls per process and bucket, head over base.

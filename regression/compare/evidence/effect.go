@@ -58,7 +58,7 @@ func (z *standard) fitOf(s statistic) fit {
 	if f.kappa, of, f.df, f.ok = z.kappa(g, sums, scale); !f.ok {
 		return fit{}
 	}
-	f.buckets = z.bucketError
+	f.buckets = z.bucketError[s.weighting()]
 	if z.x.d.Overlap != Concurrent {
 		apart, ok := z.timeVariance(g, ratio, scale)
 		if !ok {

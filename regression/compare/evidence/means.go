@@ -14,54 +14,61 @@ func (z *standard) means() {
 	for c := range z.callers {
 		for s := range buckets {
 			k := c*buckets + s
-			z.totalW[c] += z.baseW[k]
-			z.totalN[c] += z.baseN[k]
+			for j := range z.totalW {
+				z.totalW[j][c] += z.baseW[j][k]
+			}
 			for y := range z.totalMean {
 				z.totalMean[y][c] += z.baseY[y][k]
 			}
 		}
-		if z.totalW[c] > 0 {
-			for y := range z.totalMean {
-				z.totalMean[y][c] /= z.totalW[c]
+		for y := range z.totalMean {
+			if total := z.totalW[statistic(y).weighting()][c]; total > 0 {
+				z.totalMean[y][c] /= total
 			}
 		}
 	}
 	z.factors()
 	for c := range z.callers {
-		if !(z.totalN[c] > 0) {
+		if !(z.totalW[byRecords][c] > 0) {
 			continue
 		}
-		spread := 0.0 // calls of the head that are compared with the mean of all buckets
+		var spread [weightings]float64 // calls of the head that are compared with the mean of all buckets
 		for s := range buckets {
 			k := c*buckets + s
-			share := z.baseN[k] / (z.baseN[k] + z.shrink)
+			share := z.baseW[byRecords][k] / (z.baseW[byRecords][k] + z.shrink)
 			z.share[k] = share
 			z.baseMean[cost][k] = (1 - share) * z.totalMean[cost][c] * z.factor[cost][s]
 			z.baseMean[mean][k] = (1 - share) * z.totalMean[mean][c] * z.factor[cost][s]
 			z.baseMean[level][k] = (1 - share) * (z.totalMean[level][c] + z.factor[level][s])
 			if share > 0 {
 				for y := range z.baseMean {
-					z.baseMean[y][k] += share * z.baseY[y][k] / z.baseW[k]
+					z.baseMean[y][k] += share * z.baseY[y][k] / z.baseW[statistic(y).weighting()][k]
 				}
 			}
-			spread += (1 - share) * z.headW[k]
+			for j := range spread {
+				spread[j] += (1 - share) * z.headW[j][k]
+			}
 		}
 		for s := range buckets {
 			k := c*buckets + s
-			if z.baseW[k] > 0 {
-				z.use[k] = z.share[k]*z.headW[k]/z.baseW[k] + spread/z.totalW[c]
+			for j := range spread {
+				if z.baseW[j][k] > 0 {
+					z.use[j][k] = z.share[k]*z.headW[j][k]/z.baseW[j][k] + spread[j]/z.totalW[j][c]
+				}
 			}
 		}
 	}
-	z.bucketError = z.errorOfBuckets()
+	for j := range z.bucketError {
+		z.bucketError[j] = z.errorOfBuckets(weighting(j))
+	}
 }
 
 // errorOfBuckets returns the variance of the change from buckets in which the base's mean is uncertain: the variance
 // between buckets, for the part of the head's calls that lies in other buckets than the base's calls.
-func (z *standard) errorOfBuckets() float64 {
-	buckets := z.x.d.Buckets
+func (z *standard) errorOfBuckets(by weighting) float64 {
+	buckets, headW, baseW, totalW := z.x.d.Buckets, z.headW[by], z.baseW[by], z.totalW[by]
 	head := 0.0
-	for _, w := range z.headW {
+	for _, w := range headW {
 		head += w
 	}
 	if head == 0 {
@@ -71,15 +78,15 @@ func (z *standard) errorOfBuckets() float64 {
 	for s := range buckets {
 		off := 0.0
 		for c := range z.callers {
-			if !(z.totalW[c] > 0) {
+			if !(totalW[c] > 0) {
 				continue
 			}
 			own := 0.0
 			for k := c * buckets; k < (c+1)*buckets; k++ {
-				own += z.headW[k]
+				own += headW[k]
 			}
 			k := c*buckets + s
-			off += (1 - z.share[k]) * (z.headW[k] - own*z.baseW[k]/z.totalW[c]) / head
+			off += (1 - z.share[k]) * (headW[k] - own*baseW[k]/totalW[c]) / head
 		}
 		off *= 1 - z.known[s]
 		total += off * off
@@ -93,19 +100,19 @@ func (z *standard) factors() {
 	buckets := z.x.d.Buckets
 	z.differences, z.errors = z.differences[:0], z.errors[:0]
 	for s := range buckets {
-		var n, w, expected, y, difference float64
+		var n, records, expected, y, difference float64
 		for c := range z.callers {
 			k := c*buckets + s
-			n += z.baseN[k]
-			w += z.baseW[k]
-			expected += z.baseW[k] * z.totalMean[cost][c]
+			n += z.baseW[byRecords][k]
+			records += z.baseW[byRecords][k]
+			expected += z.baseW[byCalls][k] * z.totalMean[cost][c]
 			y += z.baseY[cost][k]
-			difference += z.baseY[level][k] - z.baseW[k]*z.totalMean[level][c]
+			difference += z.baseY[level][k] - z.baseW[byRecords][k]*z.totalMean[level][c]
 		}
 		z.known[s], z.factor[cost][s], z.factor[level][s] = n, 1, 0
-		if expected > 0 && w > 0 {
-			z.factor[cost][s], z.factor[level][s] = y/expected, difference/w
-			z.differences = append(z.differences, difference/w)
+		if expected > 0 && records > 0 {
+			z.factor[cost][s], z.factor[level][s] = y/expected, difference/records
+			z.differences = append(z.differences, difference/records)
 			z.errors = append(z.errors, 1/n)
 		}
 	}

@@ -12,10 +12,33 @@ const (
 	statistics
 )
 
+// weighting is how cells are weighted against each other.
+type weighting int
+
+const (
+	byCalls weighting = iota
+	// byRecords weights a cell by its precision. The level needs no total, and where sampling rates change, a bucket
+	// with few records for many calls would decide it.
+	byRecords
+	weightings
+)
+
+func (s statistic) weighting() weighting {
+	if s == level {
+		return byRecords
+	}
+	return byCalls
+}
+
+// weights returns the weight of a cell by each weighting.
+func (c *Cell) weights() [weightings]float64 {
+	return [weightings]float64{byCalls: c.Weight, byRecords: c.Records}
+}
+
 // grid holds, per instance and bucket, the expected cost of the method's calls at the base's means per caller and
 // bucket, and the residuals.
 type grid struct {
-	expected []float64 // u: sum of W * mean of the base; W for level
+	expected []float64 // u: sum of W * mean of the base; records for level
 	residual []float64 // e: observed - expected
 	variance []float64 // v: the variance of e is proportional to it
 	known    []float64 // the part of v that residuals show: base cells are part of the mean that they are compared with
@@ -45,23 +68,20 @@ type standard struct {
 	callers      []int32
 	baseMean     [statistics][]float64 // means of the base, by caller and bucket
 	share        []float64             // weight of the bucket's own mean in baseMean
-	headWeight   float64               // calls of the head that are compared, and
-	headLevel    float64               // the sum of the base's levels at them
+	headLevel    [2]float64            // records of the head that are compared, and the sum of the base's levels at them
 	paid         []float64             // instance x bucket: cost of callees; paidVariance is its variance
 	paidVariance []float64
-	use          []float64 // b: use of a base cell for the head's expectation
-	baseW        []float64
-	baseN        []float64
+	use          [weightings][]float64 // b: use of a base cell for the head's expectation
+	baseW        [weightings][]float64
 	baseY        [statistics][]float64
-	headW        []float64
+	headW        [weightings][]float64
 	factor       [statistics][]float64 // effect of a bucket on all callers
 	known        []float64             // weight of the bucket's own difference in its factor
 	shrink       float64
 	// By bucket, to compare buckets with each other.
 	differences, errors []float64
-	bucketError         float64   // variance of the change from differences between buckets
-	totalW              []float64 // by caller
-	totalN              []float64
+	bucketError         [weightings]float64   // variance of the change from differences between buckets
+	totalW              [weightings][]float64 // by caller
 	totalMean           [statistics][]float64
 }
 
@@ -78,15 +98,16 @@ func newStandard(x *index) *standard {
 	return z
 }
 
-// observed returns the sums of a cell for each statistic, after subtracting the effects that all methods of its
-// instance and bucket share.
+// observed returns the sums of a cell for each statistic, by its weighting, after subtracting the effects that all
+// methods of its instance and bucket share.
 func (z *standard) observed(c *Cell) [statistics]float64 {
+	logs := c.Log / c.Weight * c.Records
 	if z.common == nil {
-		return [statistics]float64{cost: c.Capped, level: c.Log, mean: c.Sum}
+		return [statistics]float64{cost: c.Capped, level: logs, mean: c.Sum}
 	}
 	at := z.x.at(c.Instance, c.Bucket)
 	return [statistics]float64{
-		cost: c.Capped * z.factorOf[at], level: c.Log - c.Weight*z.common[at], mean: c.Sum * z.factorOf[at],
+		cost: c.Capped * z.factorOf[at], level: logs - c.Records*z.common[at], mean: c.Sum * z.factorOf[at],
 	}
 }
 
@@ -110,11 +131,15 @@ func (z *standard) method(cells []Cell) bool {
 		}
 		k := int(z.x.position[c.Caller])*buckets + int(c.Bucket)
 		if z.x.d.Instances[c.Instance].Side == Head {
-			z.headW[k] += c.Weight
+			for j, w := range c.weights() {
+				z.headW[j][k] += w
+			}
 			continue
 		}
-		z.baseW[k] += c.Weight
-		z.baseN[k] += c.Records
+		for j, w := range c.weights() {
+			z.baseW[j][k] += w
+		}
+
 		for s, y := range z.observed(c) {
 			z.baseY[s][k] += y
 		}
@@ -139,7 +164,7 @@ func (z *standard) addCell(c *Cell) bool {
 	k := caller*z.x.d.Buckets + int(c.Bucket)
 	side := z.x.d.Instances[c.Instance].Side
 	z.measured[side] += c.Records
-	if !(z.totalN[caller] > 0) {
+	if !(z.totalW[byRecords][caller] > 0) {
 		z.unmatched += c.Weight
 		return false
 	}
@@ -149,19 +174,21 @@ func (z *standard) addCell(c *Cell) bool {
 	z.seen[side] += c.Records
 	z.weight[side] += c.Weight
 	y := z.observed(c)
-	spread := c.Weight * c.Weight / c.Records
-	known := 1.0
-	if side == Base {
-		own := c.Weight / z.baseW[k]
-		known = 1 - 2*z.share[k]*own + z.share[k]*z.share[k]*own
-	}
 	if side == Head {
-		z.headWeight += c.Weight
-		z.headLevel += c.Weight * z.baseMean[level][k]
+		z.headLevel[0] += c.Records
+		z.headLevel[1] += c.Records * z.baseMean[level][k]
 	}
+	weights := c.weights()
 	for s := range z.grids {
-		g := &z.grids[s]
-		u, v := c.Weight, spread
+		g, by := &z.grids[s], statistic(s).weighting()
+		u := weights[by]
+		spread := u * u / c.Records
+		v, known := spread, 1.0
+		if side == Base {
+			own := u / z.baseW[by][k]
+			known = 1 - 2*z.share[k]*own + z.share[k]*z.share[k]*own
+		}
+		use := z.use[by][k]
 		expected := u * z.baseMean[s][k]
 		if statistic(s) != level {
 			u = expected
@@ -172,8 +199,8 @@ func (z *standard) addCell(c *Cell) bool {
 		g.variance[at] += v
 		g.known[at] += v * known
 		if side == Base {
-			g.used[at] += z.use[k] * u
-			g.usedVariance += z.use[k] * z.use[k] * v
+			g.used[at] += use * u
+			g.usedVariance += use * use * v
 		}
 	}
 	return true
@@ -190,15 +217,16 @@ func (z *standard) clear(cells []Cell) {
 	}
 	n := len(z.callers) * z.x.d.Buckets
 	for _, p := range []*[]float64{
-		&z.baseMean[cost], &z.baseMean[level], &z.baseMean[mean], &z.share, &z.use, &z.baseW, &z.baseN, &z.baseY[cost], &z.baseY[level], &z.baseY[mean], &z.headW,
+		&z.baseMean[cost], &z.baseMean[level], &z.baseMean[mean], &z.share, &z.use[byCalls], &z.use[byRecords], &z.baseW[byCalls], &z.baseW[byRecords], &z.baseY[cost], &z.baseY[level], &z.baseY[mean],
+		&z.headW[byCalls], &z.headW[byRecords],
 	} {
 		*p = zeros(*p, n)
 	}
-	for _, p := range []*[]float64{&z.totalW, &z.totalN, &z.totalMean[cost], &z.totalMean[level], &z.totalMean[mean]} {
+	for _, p := range []*[]float64{&z.totalW[byCalls], &z.totalW[byRecords], &z.totalMean[cost], &z.totalMean[level], &z.totalMean[mean]} {
 		*p = zeros(*p, len(z.callers))
 	}
 	z.seen, z.measured, z.weight, z.unmatched = [2]float64{}, [2]float64{}, [2]float64{}, 0
-	z.headWeight, z.headLevel = 0, 0
+	z.headLevel = [2]float64{}
 	clear(z.records)
 	clear(z.calls)
 	for k := range z.grids {

@@ -75,8 +75,8 @@ func judgeService(w *World, own map[*Method]float64) (s Service) {
 		if t.Records > 0 {
 			relative = m.Spread * math.Sqrt(t.Lost) / t.Weights
 		}
-		variance += math.Pow(relative*cost, 2)
-		if need := math.Pow(m.Spread/knownTo, 2); cost >= expensiveShare*all && t.Calls >= 2*need {
+		variance += relative * cost * relative * cost
+		if need := m.Spread / knownTo * m.Spread / knownTo; cost >= expensiveShare*all && t.Calls >= 2*need {
 			errors = append(errors, m.Spread/math.Sqrt(max(t.Records, 1))) // of a call's mean
 		}
 	}
