@@ -45,7 +45,7 @@ func newCellTable(limit int) *cellTable {
 func (t *cellTable) addOverflow(r *record, start int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c := t.at(r.key(start), 1); c != nil {
+	if c := t.cellOf(r.key(start), 1); c != nil {
 		c.addRecord(r, start)
 		t.folded++
 	}
@@ -55,7 +55,7 @@ func (t *cellTable) addOverflow(r *record, start int64) {
 func (t *cellTable) addRecord(key cellKey, r *record, start int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c := t.at(key, 1); c != nil {
+	if c := t.cellOf(key, 1); c != nil {
 		c.addRecord(r, start)
 	}
 }
@@ -67,15 +67,15 @@ func (t *cellTable) merge(key cellKey, from *cellSums) {
 	if from.wall.n == 0 {
 		return
 	}
-	if c := t.at(key, from.wall.n); c != nil {
+	if c := t.cellOf(key, from.wall.n); c != nil {
 		from.moveInto(&c.cellSums)
 		return
 	}
 	from.moveInto(&cellSums{})
 }
 
-// at returns the cell for n records of a key, or nil when there is no room.
-func (t *cellTable) at(key cellKey, n int64) *cell {
+// cellOf returns the cell for n records of a key, or nil when there is no room.
+func (t *cellTable) cellOf(key cellKey, n int64) *cell {
 	c, ok := t.cells[key]
 	if ok {
 		return c

@@ -49,8 +49,8 @@ func (a *answers) size() int64 {
 	return int64(len(a.byKey))
 }
 
-// of returns the answer for this revision, encoded by encode if it is new, and the number of evicted answers.
-func (a *answers) of(key answerKey, revision string, encode func(*answer) ([]byte, error)) (*answer, int64) {
+// answerFor returns the answer for this revision, encoded by encode if it is new, and the number answerFor evicted answers.
+func (a *answers) answerFor(key answerKey, revision string, encode func(*answer) ([]byte, error)) (*answer, int64) {
 	found := a.place(key, revision)
 	var gone int64
 	found.once.Do(func() {

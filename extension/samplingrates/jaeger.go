@@ -62,7 +62,7 @@ func (s *server) sampling(ctx context.Context, target rates.Target) *answer {
 		return nil
 	}
 	key := answerKey{endpoint: endpointSampling, service: target.Service}
-	a, gone := s.answers.of(key, table.Revision, func(a *answer) ([]byte, error) {
+	a, gone := s.answers.answerFor(key, table.Revision, func(a *answer) ([]byte, error) {
 		response := responseOf(table)
 		a.strategy = newStrategy(&response)
 		a.message = response.message()

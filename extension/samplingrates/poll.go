@@ -85,7 +85,7 @@ func (s *server) waitForChange(x *exchange, target rates.Target, from *published
 
 func (s *server) sendRates(x *exchange, target rates.Target, table *rates.Table) requestResult {
 	key := answerKey{endpointRates, target.Namespace, target.Service, target.Environment, target.Version}
-	a, gone := s.answers.of(key, table.Revision, func(*answer) ([]byte, error) { return encodeRates(table) })
+	a, gone := s.answers.answerFor(key, table.Revision, func(*answer) ([]byte, error) { return encodeRates(table) })
 	s.telemetry.overflowed(x.request.Context(), tableAnswers, gone)
 	x.Header().Set("ETag", etag(table.Revision))
 	return x.send(a)

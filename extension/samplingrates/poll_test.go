@@ -248,7 +248,7 @@ func TestAnswers_Bounded(t *testing.T) {
 	made := 0
 	get := func(service, revision string) int64 {
 		t.Helper()
-		found, gone := a.of(answerKey{service: service}, revision, func(*answer) ([]byte, error) {
+		found, gone := a.answerFor(answerKey{service: service}, revision, func(*answer) ([]byte, error) {
 			made++
 			return fmt.Appendf(nil, "%s %s %01000d", service, revision, 0), nil
 		})
@@ -277,7 +277,7 @@ func TestAnswers_Bounded(t *testing.T) {
 	assert.Equal(t, sum, a.bytes)
 
 	tiny := newAnswers(1)
-	found, gone := tiny.of(answerKey{}, "1", func(*answer) ([]byte, error) { return []byte("{}"), nil })
+	found, gone := tiny.answerFor(answerKey{}, "1", func(*answer) ([]byte, error) { return []byte("{}"), nil })
 	assert.Equal(t, "{}", string(found.plain), "what is larger than all the room is served, and not kept")
 	assert.EqualValues(t, 1, gone)
 	assert.Zero(t, tiny.bytes)
@@ -327,7 +327,7 @@ func TestAnswers_EncodedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
-			found, _ := a.of(answerKey{}, "1", func(*answer) ([]byte, error) { made++; return []byte("{}"), nil })
+			found, _ := a.answerFor(answerKey{}, "1", func(*answer) ([]byte, error) { made++; return []byte("{}"), nil })
 			assert.NotEmpty(t, found.packed)
 		})
 	}

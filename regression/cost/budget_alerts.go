@@ -43,7 +43,7 @@ func (s *Spending) Alert(now time.Time) alert.Alert {
 	if s.AtLeast != "" {
 		spent = fmt.Sprintf("at least $%s a day, planned are $%s a day; %s", output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD), s.AtLeast)
 	}
-	a.Reason = fmt.Sprintf("budget %s (%s): %s of %s", b.Name, b.subject(), s.What, spent)
+	a.Reason = fmt.Sprintf("budget %s (%s): %s of %s", b.Name, b.selection(), s.What, spent)
 	a.ID = alert.ID(&a)
 	return a
 }

@@ -11,7 +11,7 @@ import (
 func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 	var c output.Columns[Spending]
 	c.Plain("budget=name")
-	c.Name("about", func(s *Spending) string { return s.Budget.subject() })
+	c.Name("about", func(s *Spending) string { return s.Budget.selection() })
 	c.Name("state", (*Spending).state)
 	c.Name("of", func(s *Spending) string { return cmp.Or(s.What, output.Unknown) })
 	c.Figure("planned $/day", func(s *Spending) string { return output.Amount(s.PlannedUSD) })
@@ -34,7 +34,7 @@ func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 		case s.AtLeast != "":
 			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))
 		case s.SpentUSD == nil:
-			notes = append(notes, fmt.Sprintf("budget %s: no cost of %s is stored in this window: check its names, and that there are prices", s.Name, s.Budget.subject()))
+			notes = append(notes, fmt.Sprintf("budget %s: no cost of %s is stored in this window: check its names, and that there are prices", s.Name, s.Budget.selection()))
 		}
 	}
 	t = c.Table(spendings)

@@ -204,8 +204,8 @@ func (r *Table) spendOnServices(s *Spending) {
 	}
 }
 
-// subject describes the scope and owner of the budget.
-func (b *Budget) subject() string {
+// selection describes the scope and owner of the budget.
+func (b *Budget) selection() string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{
 		{"owner", b.Owner}, {"class", b.Class}, {"service", b.Service}, {"namespace", b.Namespace}, {"environment", b.Environment},

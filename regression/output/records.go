@@ -54,7 +54,7 @@ func (m members) find(v reflect.Value, path string) reflect.Value {
 			v = v.Index(i)
 			continue
 		}
-		index, known := m.of(v.Type())[part]
+		index, known := m.membersOf(v.Type())[part]
 		if !known {
 			panic(fmt.Sprintf("output: %s has no member %s", v.Type(), part))
 		}
@@ -74,7 +74,7 @@ func pointed(v reflect.Value) reflect.Value {
 	return v
 }
 
-func (m members) of(t reflect.Type) map[string][]int {
+func (m members) membersOf(t reflect.Type) map[string][]int {
 	if m[t] == nil {
 		m[t] = map[string][]int{}
 		for _, f := range reflect.VisibleFields(t) {

@@ -16,9 +16,9 @@ import (
 func costBar(c Cost, most float64) template.HTML {
 	s := scale{0, most}
 	d := newDrawing(18, fmt.Sprintf("%s core hours", output.Amount(c.SelfCoreHours)))
-	d.rect(0, 3, s.at(c.SelfCoreHours), 12, "bar", "")
+	d.rect(0, 3, s.position(c.SelfCoreHours), 12, "bar", "")
 	if c.Interval != nil {
-		low, high := s.at(c.Interval[0]), s.at(c.Interval[1])
+		low, high := s.position(c.Interval[0]), s.position(c.Interval[1])
 		d.line(low, 9, high, 9, "whisker")
 		d.line(low, 5, low, 13, "whisker")
 		d.line(high, 5, high, 13, "whisker")
@@ -29,13 +29,13 @@ func costBar(c Cost, most float64) template.HTML {
 // changeBar draws a change with its interval, on the scale s of all changes.
 func changeBar(m Change, s scale) template.HTML {
 	d := newDrawing(18, fmt.Sprintf("%+.1f%%, between %+.1f%% and %+.1f%%", *m.ChangePercent, m.Interval[0], m.Interval[1]))
-	d.line(s.at(0), 0, s.at(0), 18, "zero")
+	d.line(s.position(0), 0, s.position(0), 18, "zero")
 	class := "open"
 	if m.Proven {
 		class = "proven"
 	}
-	d.line(s.at(m.Interval[0]), 9, s.at(m.Interval[1]), 9, "whisker")
-	d.dot(s.at(*m.ChangePercent), 9, 4, class, d.label)
+	d.line(s.position(m.Interval[0]), 9, s.position(m.Interval[1]), 9, "whisker")
+	d.dot(s.position(*m.ChangePercent), 9, 4, class, d.label)
 	return d.html()
 }
 
@@ -84,9 +84,9 @@ func anchorAt(place float64) string {
 
 func (d *drawing) yAxis(s scale, show func(float64) string) {
 	for _, v := range s.ticks(4) {
-		d.line(chartLeft, chartY(s.at(v)), 99, chartY(s.at(v)), "grid")
+		d.line(chartLeft, chartY(s.position(v)), 99, chartY(s.position(v)), "grid")
 		// Labels start at the left edge: on a phone the room next to the axis is narrow.
-		d.text(0, chartY(s.at(v))+4, "start", show(v))
+		d.text(0, chartY(s.position(v))+4, "start", show(v))
 	}
 }
 
@@ -106,7 +106,7 @@ func distributionChart(m Method) template.HTML {
 	d.yAxis(y, func(v float64) string { return fmt.Sprintf("%.3g%%", v) })
 	step := max(1, (high-low+4)/5)
 	for bin := low; bin <= high; bin += step {
-		place := chartX(x.at(float64(bin)))
+		place := chartX(x.position(float64(bin)))
 		d.text(place, chartHeight-6, anchorAt(place), output.Nanos(query.BinStart(bin)))
 	}
 	for i, s := range m.Distributions {
@@ -114,12 +114,12 @@ func distributionChart(m Method) template.HTML {
 		before := 0.0
 		for bin := low; bin <= high; bin++ {
 			share := 100 * s.Bins[bin]
-			left, right := chartX(x.at(float64(bin))), chartX(x.at(float64(bin+1)))
+			left, right := chartX(x.position(float64(bin))), chartX(x.position(float64(bin+1)))
 			if share != before {
-				d.line(left, chartY(y.at(before)), left, chartY(y.at(share)), class)
+				d.line(left, chartY(y.position(before)), left, chartY(y.position(share)), class)
 			}
 			if share > 0 {
-				d.line(left, chartY(y.at(share)), right, chartY(y.at(share)), class)
+				d.line(left, chartY(y.position(share)), right, chartY(y.position(share)), class)
 			}
 			before = share
 		}
@@ -164,22 +164,22 @@ func (r *Report) historyChart(m Method) template.HTML {
 		if last.Equal(first) && i > 0 {
 			break
 		}
-		d.text(chartX(x.at(float64(at.Unix()))), chartHeight-6, anchor, at.In(r.zone).Format(layout))
+		d.text(chartX(x.position(float64(at.Unix()))), chartHeight-6, anchor, at.In(r.zone).Format(layout))
 	}
 	for i, c := range m.History {
 		class := fmt.Sprintf("v%d", versionClass(i, len(m.History)))
 		if i > 0 {
-			at := chartX(x.at(float64(c.Points[0].At.Unix())))
+			at := chartX(x.position(float64(c.Points[0].At.Unix())))
 			d.line(at, chartTop, at, chartHeight-chartFoot, "deploy")
 			d.text(at, chartTop-2, anchorAt(at), c.Version)
 		}
 		for _, p := range c.Points {
-			at := chartX(x.at(float64(p.At.Unix())))
+			at := chartX(x.position(float64(p.At.Unix())))
 			title := fmt.Sprintf("%s, %s: %s a call, %d records", c.Version, output.Time(p.At, r.zone), output.Nanos(p.NS), p.Records)
 			if p.Interval != nil {
-				d.line(at, chartY(y.at(p.Interval[0])), at, chartY(y.at(p.Interval[1])), "band "+class)
+				d.line(at, chartY(y.position(p.Interval[0])), at, chartY(y.position(p.Interval[1])), "band "+class)
 			}
-			d.dot(at, chartY(y.at(p.NS)), 3, "dot "+class, title)
+			d.dot(at, chartY(y.position(p.NS)), 3, "dot "+class, title)
 		}
 	}
 	return d.html()

@@ -66,12 +66,12 @@ func TestChangesScale(t *testing.T) {
 func TestScale(t *testing.T) {
 	s := scale{10, 20}
 	for v, want := range map[float64]float64{10: 0, 15: 50, 20: 100, 0: 0, 99: 100} {
-		if got := s.at(v); got != want {
+		if got := s.position(v); got != want {
 			t.Errorf("%g is at %g, want %g", v, got, want)
 		}
 	}
-	if one := (scale{5, 5}); one.at(5) != 50 || one.ticks(4) != nil {
-		t.Errorf("of one value: %g, %v", one.at(5), one.ticks(4))
+	if one := (scale{5, 5}); one.position(5) != 50 || one.ticks(4) != nil {
+		t.Errorf("of one value: %g, %v", one.position(5), one.ticks(4))
 	}
 	for _, high := range []float64{1e-6, 0.3, 1, 7, 99, 12345, 1e12} {
 		ticks := scale{0, high}.ticks(4)

@@ -5,7 +5,7 @@ import "math"
 // scale maps values to positions from 0 to 100.
 type scale struct{ low, high float64 }
 
-func (s scale) at(v float64) float64 {
+func (s scale) position(v float64) float64 {
 	if !(s.high > s.low) {
 		return 50
 	}

@@ -80,7 +80,7 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 		if p.Overlap == evidence.Concurrent {
 			d.method(rm, n, instances)
 		} else {
-			d.apart(rm, n, instances)
+			d.runSeparately(rm, n, instances)
 		}
 	}
 	return d

@@ -24,9 +24,9 @@ func dates(r *rand.Rand, sd, rho, weekdays float64) (out [judgedDays]float64) {
 	return out
 }
 
-// apart draws the cells of a method if the versions do not overlap. The base ran in the same minutes of the seven
+// runSeparately draws the cells of a method if the versions do not overlap. The base ran in the same minutes of the seven
 // days before, or in the buckets immediately before.
-func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
+func (d *Deployment) runSeparately(r *rand.Rand, n int, instances []instance) {
 	m := &d.Truth[n]
 	records := m.Records / d.headMinutes * bucketMinutes
 	own := dates(r, ofMethodDay, dayCorrelation, methodWeekdays)

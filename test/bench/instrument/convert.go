@@ -94,12 +94,12 @@ func (b *bench) converts(rounds int) ([]results.Figure, error) {
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d: plain %.1f ms, off %.1f ms, 1%% %.1f ms\n", round+1, rounds, times[0][round], times[1][round], times[2][round])
 	}
-	figures := []results.Figure{alone("Convert, plain", "ms", times[0]...)}
+	figures := []results.Figure{figureWithoutPeer("Convert, plain", "ms", times[0]...)}
 	for i, r := range runs[1:] {
 		figures = append(figures, against("Convert, "+r.name, "ms", times[i+1], "plain", times[0], r.goal))
 	}
 	return append(figures,
-		alone("probes executed in a Convert", "calls", per),
+		figureWithoutPeer("probes executed in a Convert", "calls", per),
 		against("binary", "MB", []float64{sizeOf(b.path("goldmark-probed.bin"))}, "plain", []float64{sizeOf(b.path("goldmark-plain.bin"))}, 0)), nil
 }
 

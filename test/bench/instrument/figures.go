@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/test/bench/results"
 )
 
-// alone returns a figure without a peer.
-func alone(name, unit string, values ...float64) results.Figure {
+// figureWithoutPeer returns a figure without a peer.
+func figureWithoutPeer(name, unit string, values ...float64) results.Figure {
 	return results.Lower(name, median(values), unit)
 }
 
@@ -18,7 +18,7 @@ func against(name, unit string, ours []float64, peer string, peers []float64, go
 	for i := range ours {
 		ratios[i] = ours[i] / peers[i]
 	}
-	f := alone(name, unit, ours...)
+	f := figureWithoutPeer(name, unit, ours...)
 	value, ratio := median(peers), median(ratios)
 	f.Peer, f.PeerValue, f.Ratio = peer, &value, &ratio
 	if goal > 0 {

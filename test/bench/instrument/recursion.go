@@ -157,7 +157,7 @@ func (b *bench) recurse(variant int, ns map[shape][]float64) error {
 
 func recursionFigures(ns []map[shape][]float64) []results.Figure {
 	bare := shape{10, false}
-	figures := []results.Figure{alone("recursion of depth 10, plain", "ns", ns[plainly][bare]...)}
+	figures := []results.Figure{figureWithoutPeer("recursion of depth 10, plain", "ns", ns[plainly][bare]...)}
 	for i := off; i < len(variants); i++ {
 		goal := 0.0
 		if i == off {
@@ -168,10 +168,10 @@ func recursionFigures(ns []map[shape][]float64) []results.Figure {
 	for depth := 2; depth <= 128; depth *= 2 {
 		s := shape{depth, true}
 		name := fmt.Sprintf("busy leaf, depth %d, ", depth)
-		figures = append(figures, alone(name+"plain", "ns", ns[plainly][s]...))
+		figures = append(figures, figureWithoutPeer(name+"plain", "ns", ns[plainly][s]...))
 		before := plainly
 		for i := off; i < len(variants); i++ {
-			figures = append(figures, alone(name+variants[i].part, "ns", minus(ns[i][s], ns[before][s])...))
+			figures = append(figures, figureWithoutPeer(name+variants[i].part, "ns", minus(ns[i][s], ns[before][s])...))
 			before = i
 		}
 	}

@@ -41,7 +41,7 @@ func simulate(deployments int, only string, of uint64, out, progress io.Writer) 
 		name string
 		draw func() error
 	}{
-		{"naive", s.naive}, {"pipeline", s.pipeline}, {"families", s.families}, {"ended", s.ended}, {"apart", s.apart},
+		{"naive", s.naive}, {"pipeline", s.pipeline}, {"families", s.families}, {"ended", s.ended}, {"apart", s.separateRuns},
 		{"drift", s.drift}, {"daily", s.daily}, {"weekdays", s.weekdays}, {"coverage", s.coverage}, {"gate", s.gate}, {"speed", s.speed},
 	}
 	drawn := false

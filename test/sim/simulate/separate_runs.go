@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/test/sim"
 )
 
-// apart adds the same figures for versions that do not overlap: all instances are replaced at once.
-func (s *simulation) apart() error {
+// separateRuns adds the same figures for versions that do not overlap: all instances are replaced at once.
+func (s *simulation) separateRuns() error {
 	n := max(1, s.deployments/5)
 	for i, overlap := range []evidence.Overlap{evidence.PreviousDays, evidence.Sequential} {
 		plan := sim.Plan{Methods: methods, Changed: 0.1, Effects: effects, Overlap: overlap}
