@@ -142,6 +142,35 @@ func TestDefault_StartsAlone(t *testing.T) {
 	}
 }
 
+// TestWirePage_ExampleIsStored runs the first command of the page that sends a request, against a collector with the
+// default configuration.
+func TestWirePage_ExampleIsStored(t *testing.T) {
+	page, err := os.ReadFile("../docs/reference/wire.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const address = "localhost:4318"
+	var send string
+	for line := range strings.Lines(string(page)) {
+		if send == "" && strings.Contains(line, "curl ") && strings.Contains(line, address) {
+			send = strings.TrimSpace(line)
+		}
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	c := start(t, "collector.yaml", nil)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(send, address, c.http, 1))
+	cmd.Dir = ".."
+	if out, err := cmd.Output(); err != nil || string(out) != `{"partialSuccess":{}}` {
+		t.Errorf("%s: %v %s", send, err, out)
+	}
+	c.stop(t)
+	if rows := storedRows(t, filepath.Join(c.dir, "corehour-warehouse")); len(rows) != 3 {
+		t.Errorf("%s: stored %q, want three calls", send, rows)
+	}
+}
+
 // TestShadow_CostInDollars proves that the sampler knows prices, although they are stamped after it: the cost of a
 // tier in shadow is above 0.
 func TestShadow_CostInDollars(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -19,8 +20,9 @@ func newLintCommand() *cobra.Command {
 		Use:   "lint-otlp [flags] FILE",
 		Short: "Check a captured OTLP request of a client",
 		Long: `Checks a captured ExportTraceServiceRequest (protobuf or JSON, also gzipped) by the rules of the
-receiver method_spans. For each span it prints the attribute that is wrong, the value found and what
-is wanted. FILE - is standard input. See docs/reference/wire.md.`,
+receiver method_spans, and its times by those of the exporter warehouse. For each span it prints the
+attribute that is wrong, the value found and what is wanted. FILE - is standard input.
+See docs/reference/wire.md.`,
 		Example: `  corehour lint-otlp request.json
   corehour lint-otlp --json - < request.pb`,
 		Annotations: exits("0 no findings\n1 findings\n2 failed: not readable"),
@@ -40,7 +42,7 @@ func lintFile(path string, asJSON bool, stdout io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", path, err)
 	}
-	report, err := capture.Lint(td)
+	report, err := capture.Lint(td, time.Now())
 	if err != nil {
 		return exitFailed, err
 	}

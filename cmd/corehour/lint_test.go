@@ -4,14 +4,25 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corehour/corehour/internal/capture"
 )
 
 func TestLint(t *testing.T) {
-	const faulty, sound = "../../sdk/testdata/wire/faulty.json", "../../sdk/testdata/wire/go-sdk.json"
+	const faulty, old = "../../sdk/testdata/wire/faulty.json", "../../sdk/testdata/wire/go-sdk.json"
+	request, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := filepath.Join(t.TempDir(), "sound")
+	now := strings.ReplaceAll(string(request), "17900000", strconv.FormatInt(time.Now().Unix(), 10)[:8]) // to 100 s
+	if err := os.WriteFile(sound, []byte(now), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	file, err := os.Open(faulty)
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +40,9 @@ func TestLint(t *testing.T) {
 		stdout, stderr string
 	}{
 		sound:           {exitNothing, "0 findings in 6 spans", ""},
-		faulty:          {exitFound, "9 findings in 8 spans", ""},
-		"-":             {exitFound, "9 findings in 8 spans", ""},
+		old:             {exitFound, "rows: the earliest started at 2026-09-21T14:13:20Z, more than 720h0m0s ago", ""},
+		faulty:          {exitFound, "10 findings in 8 spans", ""},
+		"-":             {exitFound, "10 findings in 8 spans", ""},
 		"":              {exitFailed, "", "want one FILE, or - for standard input, found 0 arguments"},
 		"a b":           {exitFailed, "", "found 2 arguments"},
 		"/absent":       {exitFailed, "", "absent: no such file"},
@@ -44,7 +56,7 @@ func TestLint(t *testing.T) {
 	}
 	r := corehour("lint-otlp", "--json", faulty)
 	var report capture.Report
-	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitFound || len(report.Findings) != 9 {
+	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitFound || len(report.Findings) != 10 {
 		t.Errorf("%v: %+v", err, r)
 	}
 }

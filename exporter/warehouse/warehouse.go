@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/partialsuccess"
 	"github.com/corehour/corehour/internal/shares"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
@@ -170,6 +172,9 @@ func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces)
 		forgetIDs(items[i].Rows, w.cfg.IDs)
 	}
 	now := time.Now()
+	for _, refused := range warehouse.Misdated(items, time.Duration(w.cfg.Parquet.Late), time.Duration(w.cfg.Parquet.Future), now) {
+		partialsuccess.Add(ctx, int64(refused.Rows), fmt.Sprintf("%s: the warehouse refuses %d rows: %s", refused.Reason, refused.Rows, refused.Detail))
+	}
 	for i, req := range split(items, partSize(w.cfg.Queue.QueueSize)) {
 		req, err := w.fresh(req, now)
 		if err != nil {

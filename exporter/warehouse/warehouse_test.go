@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/corehour/corehour/internal/partialsuccess"
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
@@ -129,4 +130,33 @@ func TestStart_ReportsDirectoryFault(t *testing.T) {
 	err = third.Start(context.Background(), componenttest.NewNopHost())
 	assert.ErrorContains(t, err, cfg.Path)
 	third.stop()
+}
+
+// The sender learns which rows the store refuses for their start.
+func TestConsumeTraces_ReportsMisdatedRows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, smallQueue(t)).start()
+		defer r.stop()
+		seq := int64(0)
+		for age, want := range map[time.Duration]string{
+			31 * 24 * time.Hour: "too_late: the warehouse refuses 3 rows: the earliest started at ",
+			-25 * time.Hour:     "in_future: the warehouse refuses 3 rows: the latest starts at ",
+			time.Hour:           "",
+		} {
+			seq++
+			td := export{instance: "a", seq: seq, calls: map[string]int64{"a.B": 5}, measured: 2}.traces()
+			for _, span := range td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
+				span.SetStartTimestamp(pcommon.NewTimestampFromTime(time.Now().Add(-age)))
+				span.SetEndTimestamp(pcommon.NewTimestampFromTime(time.Now().Add(time.Millisecond - age)))
+			}
+			ctx, refusals := partialsuccess.NewContext(t.Context())
+			require.NoError(t, r.ConsumeTraces(ctx, td))
+			response, refused := refusals.Response()
+			assert.Equal(t, want != "", refused)
+			assert.Contains(t, response.PartialSuccess().ErrorMessage(), want)
+			if refused {
+				assert.EqualValues(t, 3, response.PartialSuccess().RejectedSpans())
+			}
+		}
+	})
 }

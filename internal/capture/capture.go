@@ -4,7 +4,7 @@
 // Its invariant: it reads protobuf and JSON, compressed with gzip or not, and never holds more than
 // maxBytes of a request.
 //
-// It has no validation rules of its own; it uses those of the receiver method_spans.
+// It has no validation rules of its own; it uses those of the receiver method_spans and of the warehouse.
 package capture
 
 import (

@@ -9,12 +9,16 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/receiver/methodspans"
 	"github.com/corehour/corehour/test/golden"
 )
+
+// soon is when the requests of docs/reference/wire.md are sent.
+var soon = time.Unix(1790000100, 0)
 
 // vector returns a request of docs/reference/wire.md as JSON and as protobuf.
 func vector(t testing.TB, name string) (text, binary []byte) {
@@ -53,7 +57,7 @@ func lint(t *testing.T, data []byte) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := Lint(td)
+	report, err := Lint(td, soon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +106,30 @@ func TestLint_WireVectors(t *testing.T) {
 	golden.Check(t, "faulty.txt", lint(t, text).Text())
 }
 
+// A request whose spans start before or after the time that a warehouse takes is no clean one.
+func TestLint_StartOutOfRange(t *testing.T) {
+	for name, c := range map[string]struct {
+		now  time.Time
+		want string
+	}{
+		"too late":  {soon.Add(31 * 24 * time.Hour), "request: startTimeUnixNano: found 3 rows: the earliest started at 2026-09-21T14:13:20Z, more than 720h0m0s ago, want a start that `parquet::late` and `parquet::future` of the exporter allow: refused (too_late)\n\n1 findings in 3 spans"},
+		"in future": {soon.Add(-25 * time.Hour), "found 3 rows: the latest starts at 2026-09-21T14:13:20Z, more than 24h0m0s ahead of this machine's clock"},
+	} {
+		text, _ := vector(t, "otel-cpu")
+		td, err := Read(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := Lint(td, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := report.Text(); !strings.Contains(got, c.want) {
+			t.Errorf("%s: no %q in\n%s", name, c.want, got)
+		}
+	}
+}
+
 func TestRead_InvalidInput(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
 		"text":             {"hello", "want an OTLP ExportTraceServiceRequest in protobuf or JSON"},
@@ -131,7 +159,7 @@ func FuzzLint(f *testing.F) {
 		if err != nil {
 			return
 		}
-		report, err := Lint(td)
+		report, err := Lint(td, soon)
 		if err != nil {
 			t.Fatal(err)
 		}

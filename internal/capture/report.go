@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/receiver/methodspans"
 	"github.com/corehour/corehour/regression/output"
 )
@@ -30,22 +32,31 @@ type StoredRows struct {
 	CPUMeasured int64   `json:"cpu_measured"`
 }
 
-// Lint checks a request as the receiver does.
-func Lint(td ptrace.Traces) (*Report, error) {
+// refused is the outcome of a finding about rows that the warehouse does not take.
+const refused = "refused"
+
+// Lint checks a request as the receiver does, and its times as the warehouse does at the time now.
+func Lint(td ptrace.Traces, now time.Time) (*Report, error) {
 	r := &Report{Spans: td.SpanCount()}
 	findings, err := methodspans.Lint(td)
 	if err != nil {
 		return nil, err
 	}
 	r.Findings = append([]methodspans.Finding{}, findings...) // [] in JSON, not null
-	r.Stored = storedAs(td)
+	items, _ := methodspan.NewConverter().Items(td)
+	for _, e := range warehouse.Misdated(items, warehouse.DefaultLate, warehouse.DefaultFuture, now) {
+		r.Findings = append(r.Findings, methodspans.Finding{
+			Name: "request", Attribute: "startTimeUnixNano", Found: fmt.Sprintf("%d rows: %s", e.Rows, e.Detail),
+			Wanted: "a start that `parquet::late` and `parquet::future` of the exporter allow", Reason: string(e.Reason), Outcome: refused,
+		})
+	}
+	r.Stored = storedAs(items)
 	return r, nil
 }
 
-// storedAs counts the rows that the spans become, by kind and weight basis.
-func storedAs(td ptrace.Traces) []StoredRows {
+// storedAs counts the rows of items, by kind and weight basis.
+func storedAs(items []methodspan.Item) []StoredRows {
 	stored := []StoredRows{}
-	items, _ := methodspan.NewConverter().Items(td)
 	for _, item := range items {
 		for i := range item.Rows {
 			r := &item.Rows[i]

@@ -136,14 +136,53 @@ func (r *refusals) accept(b *Batch, item *methodspan.Item, w window) {
 	}
 	b.Rows, b.first, b.last = rows, first, last
 	if late > 0 {
-		r.addRefusal(item.ID, TooLate, late, fmt.Sprintf("the earliest started at %s, more than %s ago", utc(lateNS), w.late))
+		r.addRefusal(item.ID, TooLate, late, lateDetail(lateNS, w.late))
 	}
 	if expired > 0 {
 		r.addRefusal(item.ID, Expired, expired, fmt.Sprintf("they started before %s, the first date that retention has left", w.floor))
 	}
 	if future > 0 {
-		r.addRefusal(item.ID, InFuture, future, fmt.Sprintf("the latest starts at %s, more than %s ahead of this machine's clock", utc(futureNS), w.future))
+		r.addRefusal(item.ID, InFuture, future, futureDetail(futureNS, w.future))
 	}
+}
+
+func lateDetail(earliestNS int64, late time.Duration) string {
+	return fmt.Sprintf("the earliest started at %s, more than %s ago", utc(earliestNS), late)
+}
+
+func futureDetail(latestNS int64, future time.Duration) string {
+	return fmt.Sprintf("the latest starts at %s, more than %s ahead of this machine's clock", utc(latestNS), future)
+}
+
+// Misdated returns the refusals, by reason, that a store with these bounds makes for the starts of rows.
+func Misdated(items []methodspan.Item, late, future time.Duration, now time.Time) []*RowError {
+	from, to := now.Add(-late).UnixNano(), now.Add(future).UnixNano()
+	old, ahead := &RowError{Reason: TooLate}, &RowError{Reason: InFuture}
+	var earliestNS, latestNS int64
+	for i := range items {
+		for j := range items[i].Rows {
+			switch start := items[i].Rows[j].StartNS; {
+			case start < from:
+				if old.Rows == 0 || start < earliestNS {
+					earliestNS = start
+				}
+				old.Rows++
+			case start > to:
+				latestNS = max(latestNS, start)
+				ahead.Rows++
+			}
+		}
+	}
+	var refused []*RowError
+	if old.Rows > 0 {
+		old.Detail = lateDetail(earliestNS, late)
+		refused = append(refused, old)
+	}
+	if ahead.Rows > 0 {
+		ahead.Detail = futureDetail(latestNS, future)
+		refused = append(refused, ahead)
+	}
+	return refused
 }
 
 func utc(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }

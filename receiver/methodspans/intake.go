@@ -60,6 +60,7 @@ func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	claim.removeDuplicates(td)
 	in.normalizer.normalize(td, p)
 	in.telemetry.record(ctx, &p.requestCounts)
+	p.requestCounts.reportDropped(ctx)
 	in.release(p)
 
 	if td.ResourceSpans().Len() == 0 {

@@ -1,9 +1,12 @@
 package methodspans
 
 import (
+	"context"
+	"fmt"
 	"math"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/partialsuccess"
 )
 
 // faultReason is the kind of a fault.
@@ -172,6 +175,15 @@ type requestCounts struct {
 }
 
 func (t *requestCounts) fault(r faultReason, o faultOutcome) { t.faults[r][o]++ }
+
+// reportDropped reports what was dropped to the sender.
+func (t *requestCounts) reportDropped(ctx context.Context) {
+	for r := range reasonCount {
+		if n := t.faults[r][dropped]; n > 0 {
+			partialsuccess.Add(ctx, n, fmt.Sprintf("%s: dropped %d", reasonNames[r], n))
+		}
+	}
+}
 
 func (t *requestCounts) loseCalls(n int64) {
 	if t.lostCalls > math.MaxInt64-n {

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/confignet"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -26,6 +27,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+
+	"github.com/corehour/corehour/internal/partialsuccess"
 )
 
 // The three encodings of OTLP mean the same.
@@ -54,6 +57,47 @@ func TestReceiver_Protocols(t *testing.T) {
 	for _, td := range all[1:] {
 		assert.Equal(t, spansOf(all[0]), spansOf(td))
 	}
+}
+
+// The answer to a request names the dropped spans, and those that a component of the pipeline refuses.
+func TestReceiver_PartialSuccess(t *testing.T) {
+	next, err := consumer.NewTraces(func(ctx context.Context, _ ptrace.Traces) error {
+		partialsuccess.Add(ctx, 2, "too_late: 2 rows")
+		return nil
+	})
+	require.NoError(t, err)
+	r := start(t, testConfig(nil), next)
+	request := func(seq int64) ptraceotlp.ExportRequest {
+		return ptraceotlp.NewExportRequestFromTraces(batch("a", seq, func(spans ptrace.SpanSlice) {
+			addCall(spans)
+			times(noon, noon-1)(addCall(spans))
+		}))
+	}
+	check := func(response ptraceotlp.ExportResponse) {
+		t.Helper()
+		assert.EqualValues(t, 3, response.PartialSuccess().RejectedSpans())
+		assert.Equal(t, "time_reversed: dropped 1; too_late: 2 rows", response.PartialSuccess().ErrorMessage())
+	}
+
+	response, err := r.client.Export(t.Context(), request(1))
+	require.NoError(t, err)
+	check(response)
+
+	proto, err := request(2).MarshalProto()
+	require.NoError(t, err)
+	code, answer := r.post("/v1/traces", "application/x-protobuf", proto)
+	require.Equal(t, 200, code, answer)
+	response = ptraceotlp.NewExportResponse()
+	require.NoError(t, response.UnmarshalProto([]byte(answer)))
+	check(response)
+
+	json, err := request(3).MarshalJSON()
+	require.NoError(t, err)
+	code, answer = r.post("/v1/traces", "application/json", json)
+	require.Equal(t, 200, code, answer)
+	response = ptraceotlp.NewExportResponse()
+	require.NoError(t, response.UnmarshalJSON([]byte(answer)))
+	check(response)
 }
 
 func TestReceiver_TracesOnly(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/corehour/corehour/internal/partialsuccess"
 	"github.com/corehour/corehour/internal/shares"
 )
 
@@ -129,8 +130,10 @@ func (g *Gate) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHand
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := &reservation{budget: g.budget, sender: shares.SenderOf(r.Context())}
 			defer l.release()
+			ctx, refusals := partialsuccess.NewContext(r.Context())
+			r = r.WithContext(ctx)
 			r.Body = &body{ReadCloser: r.Body, gate: g, reserved: l, request: r}
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(&answerWriter{ResponseWriter: w, refusals: refusals}, r)
 		}), nil
 	}, nil
 }
@@ -245,5 +248,5 @@ func (g *Gate) serve(ctx context.Context, request any, _ *grpc.UnaryServerInfo, 
 			return nil, a.refusal
 		}
 	}
-	return next(ctx, request)
+	return answer(ctx, request, next)
 }
