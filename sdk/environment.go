@@ -29,6 +29,9 @@ func (c *config) fromEnvironment() {
 func (c *config) sendingFromEnvironment() {
 	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", export.TracesPath, false)
 	c.endpoints("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", false) // used unchanged, as the OpenTelemetry specification requires
+	if c.endpoints("COREHOUR_ENDPOINT", export.TracesPath, false) {
+		c.rates = ":" + export.RatesPort
+	}
 	c.endpoints("COREHOUR_ENDPOINTS", export.TracesPath, true)
 	if base := os.Getenv("COREHOUR_RATES_ENDPOINT"); base != "" {
 		if _, err := export.RatesURLs(base, c.collectors); err != nil {
@@ -114,21 +117,23 @@ func variable(name, want string, read func(value string) (valid bool)) {
 	}
 }
 
-// endpoints reads a variable with one base URL, or with several separated by commas.
-func (c *config) endpoints(variable, path string, several bool) {
+// endpoints reads a variable with one base URL, or with several separated by commas. It reports whether it is set and valid.
+func (c *config) endpoints(variable, path string, several bool) bool {
 	value := os.Getenv(variable)
 	if value == "" {
-		return
+		return false
 	}
 	bases := []string{value}
 	if several {
 		bases = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	if all, err := export.Addressed(bases, path); err != nil {
+	all, err := export.Addressed(bases, path)
+	if err != nil {
 		messages.Logf("%s is left out: %v", variable, err)
-	} else {
-		c.collectors = all
+		return false
 	}
+	c.collectors = all
+	return true
 }
 
 // pairs reads a variable of the form key=value,key=value with escaped values. take returns the

@@ -99,7 +99,7 @@ const exitPatience = 3 * time.Second
 // configured reports whether a setting asks for measurements.
 func configured() bool {
 	for _, variable := range []string{
-		"COREHOUR_SAMPLE", "COREHOUR_METHODS", "COREHOUR_RATES_ENDPOINT", "COREHOUR_ENDPOINTS", "COREHOUR_EXPORT",
+		"COREHOUR_SAMPLE", "COREHOUR_METHODS", "COREHOUR_RATES_ENDPOINT", "COREHOUR_ENDPOINT", "COREHOUR_ENDPOINTS", "COREHOUR_EXPORT",
 		"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
 	} {
 		if os.Getenv(variable) != "" {

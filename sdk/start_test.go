@@ -137,6 +137,13 @@ func TestEnvironment_Variables(t *testing.T) {
 		}
 	}
 
+	t.Setenv("COREHOUR_ENDPOINT", "http://one:4318")
+	c = defaultConfig()
+	c.fromEnvironment()
+	if urls, err := export.RatesURLs(c.rates, c.collectors); err != nil || strings.Join(append(c.collectors, urls...), " ") != "http://one:4318/v1/traces http://one:4319/v1/rates" {
+		t.Errorf("one endpoint: collectors %v, rates %v, %v", c.collectors, urls, err)
+	}
+	t.Setenv("COREHOUR_ENDPOINT", "")
 	t.Setenv("COREHOUR_ENDPOINTS", "http://a:4318, http://b:4318/x")
 	t.Setenv("COREHOUR_RATES_ENDPOINT", ":4319")
 	c = defaultConfig()

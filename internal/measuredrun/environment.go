@@ -30,7 +30,7 @@ func Environment(env []string, program, endpoint string, rate float64) []string 
 		case "OTEL_RESOURCE_ATTRIBUTES":
 			named = named || strings.HasPrefix(value, "service.name=") || strings.Contains(value, ",service.name=")
 		case "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "COREHOUR_EXPORT", "COREHOUR_RATES_ENDPOINT",
-			"COREHOUR_ENDPOINTS", "COREHOUR_SAMPLE", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL":
+			"COREHOUR_ENDPOINT", "COREHOUR_ENDPOINTS", "COREHOUR_SAMPLE", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL":
 			return true
 		}
 		return false

@@ -14,9 +14,11 @@ import (
 
 const (
 	DefaultEndpoint = "http://localhost:4318"
-	TracesPath      = "/v1/traces"
-	ratesPath       = "/v1/rates"
-	maxEndpoints    = 64
+	// RatesPort is where the collector's extension sampling_rates listens by default.
+	RatesPort    = "4319"
+	TracesPath   = "/v1/traces"
+	ratesPath    = "/v1/rates"
+	maxEndpoints = 64
 )
 
 // Rank orders collectors by rendezvous hashing: every process of a service in one
