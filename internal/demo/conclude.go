@@ -34,7 +34,7 @@ func (r *run) conclude(ctx context.Context) error {
 		return err
 	}
 
-	if _, err := command("report", "--output", r.path("report.html"), "--warm-up", warmUp, "--slot", bucket); err != nil {
+	if _, err := command("report", "--output", r.path("report.html")); err != nil {
 		return err
 	}
 	ledger, err := r.ledger(command)
@@ -54,11 +54,12 @@ func (r *run) conclude(ctx context.Context) error {
 	r.say("no healthy method raised an alert")
 	fmt.Fprintf(r.Out, `
 Where to look next:
-  %[1]s regress --warehouse %[2]s --since 1h --threshold %[3]g --warm-up %[4]s --slot %[5]s
-  %[1]s cost --warehouse %[2]s --since 1h
+  %[1]s regress --warehouse %[2]s
+  %[1]s explain --warehouse %[2]s cart.Cart.Total
+  %[1]s cost --warehouse %[2]s
   %[1]s sql --warehouse %[2]s "SELECT version, method, SUM(w * cpu_ns) / 1e9 AS cpu_seconds FROM method_cost GROUP BY ALL ORDER BY 3 DESC"
   %[1]s check --warehouse %[2]s
-`, fromHere(r.binary("corehour")), r.path("warehouse"), r.Threshold, warmUp, bucket)
+`, fromHere(r.binary("corehour")), r.path("warehouse"))
 	fmt.Fprintf(r.Out, "The demo's files are in %s: open report.html in a browser; its own measure of the change is in truth.json.\n", r.Dir)
 	return nil
 }

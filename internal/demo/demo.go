@@ -43,14 +43,10 @@ const (
 	shopService              = "shop"
 	shopMethod               = "shop/cart.Cart.Total"
 	baseVersion, headVersion = "1.0", "1.1"
-	instances                = 3               // of each release
-	lookEvery                = 2 * time.Second // interval of the job's evaluations
-	countsEvery              = 5 * time.Second // interval of a shop's counts
-	// For a service that runs for minutes, the default warm-up is 10 minutes and time buckets are 5
-	// minutes.
-	warmUp = "3s"
-	bucket = "5s"
-	settle = 10 * time.Second // after an alert, in which false ones would appear
+	instances                = 3                // of each release
+	lookEvery                = 2 * time.Second  // interval of the job's evaluations
+	countsEvery              = 5 * time.Second  // interval of a shop's counts
+	settle                   = 10 * time.Second // after an alert, in which false ones would appear
 )
 
 // run is one run of the demo.
@@ -169,8 +165,7 @@ func (r *run) rollOut(ctx context.Context) ([]*background.Process, error) {
 	}
 
 	job, err := r.start("regress", nil, r.binary("corehour"), "regress", "--warehouse", r.path("warehouse"),
-		"--alerts", r.path("alerts.jsonl"), "--every", lookEvery.String(), "--threshold", fmt.Sprint(r.Threshold), "--since", "1h",
-		"--warm-up", warmUp, "--slot", bucket)
+		"--alerts", r.path("alerts.jsonl"), "--every", lookEvery.String(), "--threshold", fmt.Sprint(r.Threshold))
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +221,7 @@ func (r *run) awaitAlert(ctx context.Context, alive ...*background.Process) erro
 			return err
 		}
 		if len(alerts) > 0 {
-			r.say("ALERT: %s", alerts[0])
+			r.say("%s", alerts[0])
 			r.say("raised %s after the roll-out began%s", alerts[0].RaisedAt.Sub(begin).Round(time.Second), alerts[0].late())
 			return r.wait(ctx, settle, alive...)
 		}
@@ -286,8 +281,8 @@ func (a alert) late() string {
 func (a alert) name() string { return a.Class + "." + a.Method }
 
 func (a alert) String() string {
-	return fmt.Sprintf("%s became %.0f%% more expensive (%s per call) from %s to %s of %s: $%.4f a day",
-		a.name(), a.ChangePercent, a.Metric, a.BaseVersion, a.HeadVersion, a.Service, a.USDPerDay)
+	return fmt.Sprintf("REGRESSED %s (%s %s -> %s): %+.0f%% %s per call, +$%.4f/day, 95%% %+.0f%% to %+.0f%%",
+		a.name(), a.Service, a.BaseVersion, a.HeadVersion, a.ChangePercent, a.Metric, a.USDPerDay, a.Interval[0], a.Interval[1])
 }
 
 func readAlerts(path string) ([]alert, error) {

@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		{"right", right, truth, ""},
 		{"none", "", truth, "no alert names shop/cart.Cart.Total"},
 		{"wrong direction", strings.Replace(right, `"base_version":"1.0"`, `"base_version":"1.1"`, 1), truth, "a false alert"},
-		{"healthy method", right + strings.Replace(right, "Total", "Print", 1), truth, "a false alert: shop/cart.Cart.Print"},
+		{"healthy method", right + strings.Replace(right, "Total", "Print", 1), truth, "a false alert: REGRESSED shop/cart.Cart.Print"},
 		{"half a line", right + `{"class":`, truth, ""},
 		{"not JSON", right + "x\n", truth, "alerts.jsonl"},
 		{"truth that is not JSON", right, "x", "truth.json"},

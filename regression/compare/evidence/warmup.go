@@ -73,7 +73,7 @@ func (x *index) learnWarmUp(z *standard) {
 			continue
 		}
 		from := first
-		for from < buckets && age(from) < mostWarmUp && !series[i].settled(from, buckets, x.leastSettled(), age(from), x.d.Bucket, noise) {
+		for from < buckets && age(from) < mostWarmUp && !series[i].settled(from, buckets, x.leastSettled(), age(from), x.longestTest(), x.d.Bucket, noise) {
 			from++
 		}
 		if age(first) < x.d.Bucket && age(series[i].end) > mostWarmUp {
@@ -101,6 +101,19 @@ func (x *index) learnWarmUp(z *standard) {
 // leastSettled returns the constant leastSettled in buckets.
 func (x *index) leastSettled() int {
 	return int(min(max(2, (leastSettled+x.d.Bucket-1)/x.d.Bucket), 3))
+}
+
+// shortRun is the bucket length below which a comparison lasts only minutes.
+const shortRun = 30 * time.Second
+
+// longestTest bounds the time for which a level must stay constant: in a comparison of minutes to half of it. Otherwise
+// processes of the base that started shortly before the head could never settle, since they are older than the time that
+// both versions ran. If such a process still gets cheaper, the base looks more expensive, so no false alert follows.
+func (x *index) longestTest() time.Duration {
+	if x.d.Bucket >= shortRun {
+		return mostWarmUp
+	}
+	return x.d.Bucket * time.Duration(x.d.Buckets) / 2
 }
 
 // levelSeries are the levels of one instance by bucket and method, less the base's expected level, weighted by records.
@@ -146,9 +159,9 @@ func (x *index) levels(z *standard) []levelSeries {
 }
 
 // settled reports whether an instance has settled by a bucket.
-func (l *levelSeries) settled(bucket, buckets, least int, age, length time.Duration, noise float64) bool {
+func (l *levelSeries) settled(bucket, buckets, least int, age, longestTest, length time.Duration, noise float64) bool {
 	left := buckets - bucket
-	if left < least || time.Duration(left)*length < age {
+	if left < least || time.Duration(left)*length < min(age, longestTest) {
 		return false
 	}
 	if age < 0 {

@@ -39,6 +39,8 @@ const (
 	// then the maximum number of buckets.
 	manyRecords = 2_000_000
 	fewBuckets  = 60
+	// leastFit and leastFitShort are the minimum numbers of buckets in a comparison, from 30 s and below.
+	leastFit, leastFitShort = 12, 6
 )
 
 // comparisonPlan selects the rows of two deployments that are compared with each other.
@@ -96,8 +98,9 @@ func oneAfterTheOther(p Pair, o Options) comparisonPlan {
 	return made
 }
 
-// bucketOf returns the longest bucket of at most shortBucket that fits twelve times into span. If span has more of them
-// than the maximum, it returns the shortest longer bucket that stays within it.
+// bucketOf returns the longest bucket of at most shortBucket that fits leastFit times into span: in a comparison of less
+// than a minute, seconds are too short for the counts of SDKs, so leastFitShort is enough for 5 s. If span has more
+// buckets than the maximum, it returns the shortest longer bucket that stays within it.
 func bucketOf(span time.Duration, p Pair, o Options) time.Duration {
 	if o.Bucket > 0 {
 		return o.Bucket
@@ -108,7 +111,11 @@ func bucketOf(span time.Duration, p Pair, o Options) time.Duration {
 	}
 	chosen := buckets[0]
 	for _, s := range buckets {
-		if s <= shortBucket && span >= 12*s || s > shortBucket && span > most*chosen {
+		fit := time.Duration(leastFit)
+		if s < 30*time.Second {
+			fit = leastFitShort
+		}
+		if s <= shortBucket && span >= fit*s || s > shortBucket && span > most*chosen {
 			chosen = s
 		}
 	}
