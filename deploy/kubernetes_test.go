@@ -33,6 +33,7 @@ type cluster struct {
 	service      corev1.Service
 	collector    appsv1.StatefulSet
 	regress      batchv1.CronJob
+	state        corev1.PersistentVolumeClaim
 	policies     []networkingv1.NetworkPolicy
 	kustomized   []string // files that kustomization.yaml lists
 	imagesTagged []string
@@ -92,6 +93,8 @@ func (c *cluster) add(t *testing.T, path string, document []byte) {
 		strict(&c.service)
 	case "apps/v1 StatefulSet":
 		strict(&c.collector)
+	case "v1 PersistentVolumeClaim":
+		strict(&c.state)
 	case "batch/v1 CronJob":
 		strict(&c.regress)
 	case "networking.k8s.io/v1 NetworkPolicy":
@@ -279,8 +282,8 @@ func TestManifests_NamesMatch(t *testing.T) {
 	}
 	claim := fmt.Sprintf("%s-%s-0", c.collector.Spec.VolumeClaimTemplates[0].Name, c.collector.Name)
 	for _, volume := range c.regress.Spec.JobTemplate.Spec.Template.Spec.Volumes {
-		if v := volume.PersistentVolumeClaim; v != nil && v.ClaimName != claim {
-			t.Errorf("the CronJob reads the claim %s, the collector's is %s", v.ClaimName, claim)
+		if v := volume.PersistentVolumeClaim; v != nil && v.ClaimName != map[bool]string{true: claim, false: c.state.Name}[v.ReadOnly] {
+			t.Errorf("the CronJob mounts the claim %s, the collector's is %s and that of its state %s", v.ClaimName, claim, c.state.Name)
 		}
 	}
 	for _, volume := range c.collector.Spec.Template.Spec.Volumes {
@@ -288,7 +291,7 @@ func TestManifests_NamesMatch(t *testing.T) {
 			t.Errorf("the collector mounts the ConfigMap %s, it is called %s", m.Name, c.config.Name)
 		}
 	}
-	for _, name := range []string{c.config.Namespace, c.service.Namespace, c.collector.Namespace, c.regress.Namespace} {
+	for _, name := range []string{c.config.Namespace, c.service.Namespace, c.collector.Namespace, c.regress.Namespace, c.state.Namespace} {
 		if name != c.namespace.Name {
 			t.Errorf("an object lies in namespace %q, not %q", name, c.namespace.Name)
 		}
