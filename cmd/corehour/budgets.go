@@ -77,7 +77,7 @@ func (b *budgeting) addTables(d *output.Document) {
 	d.Add(table)
 	d.Say(notes...)
 	for i := range b.Alerts {
-		d.Say(b.Alerts[i].Lines()...)
+		d.Say(b.Alerts[i].Lines(false)...)
 	}
 	var silenced []string
 	for i := range b.Silenced {

@@ -128,7 +128,7 @@ func (c *compactCall) runJob(ctx context.Context, job *maintain.Job) (*maintain.
 func (c *compactCall) declare(f *pflag.FlagSet) {
 	p := &c.job.Policy
 	p.SumRows = maintain.DefaultSumRows
-	f.StringVar(&c.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes without a running collector")
+	f.StringVar(&c.job.Root, "warehouse", defaultWarehouse(), "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes without a running collector; without it $COREHOUR_WAREHOUSE")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
 	f.BoolVar(&c.json, "json", false, "short for --format json")

@@ -64,7 +64,7 @@ func TestDrift_Watch(t *testing.T) {
 		in.Close()
 	}()
 	lines := bufio.NewReader(out)
-	for _, want := range []string{"shop/cart.Cart.Total", "shop/tax.Rate"} {
+	for _, want := range []string{" DRIFTED cart.Cart.Total (", " DRIFTED tax.Rate ("} {
 		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, want) {
 			t.Errorf("%v: %q", err, line)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ import (
 type evaluationResult interface {
 	// Deliver sends alerts and returns the raised ones, or nil if they are unknown.
 	Deliver(context.Context, *delivery.Dispatcher) ([]alert.Alert, error)
-	Document(format output.Format, top int) *output.Document
+	Document(output.View) *output.Document
 	// Found reports whether anything was found, Inconclusive whether there was not enough data to decide.
 	Found() bool
 	Inconclusive() bool
@@ -28,8 +29,10 @@ type evaluationResult interface {
 type evaluationFlags struct {
 	*common
 	metric   string
+	verbose  bool
 	top      topFlags
 	alerts   string
+	onlyNew  bool
 	every    everyFlag
 	delivery deliverFlags
 }
@@ -38,7 +41,11 @@ type evaluationFlags struct {
 func (e *evaluationFlags) declare(what string) {
 	f := e.flags
 	e.top.declare(f, "how many services, of those without "+what+", to print; json and csv have all of them")
+	f.BoolVar(&e.verbose, "verbose", false, "text: print the evidence, all methods and all columns")
+	groupFlags(f, outputFlags, "verbose")
 	f.StringVar(&e.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
+	f.BoolVar(&e.onlyNew, "only-new", false, "exit with 1 only for an alert that --alerts or a sink did not have before, for jobs that run every few minutes")
+	groupFlags(f, alertFlags, "alerts", "only-new")
 	e.every.declare(f)
 	e.delivery.declare(f)
 }
@@ -65,6 +72,10 @@ func (e *evaluationFlags) evaluateServices(ctx context.Context, stdout, stderr i
 		w := &watcher{evaluationFlags: e, evaluate: evaluate, stdout: stdout, stderr: stderr}
 		return w.watch(ctx)
 	}
+	if e.onlyNew && e.alerts == "" && len(e.delivery.router.Targets) == 0 {
+		return exitFailed, errors.New("--only-new: has no effect without --alerts or a sink: add one of them")
+	}
+	begin := now()
 	found, err := evaluate(ctx)
 	if err != nil {
 		return exitFailed, err
@@ -73,18 +84,22 @@ func (e *evaluationFlags) evaluateServices(ctx context.Context, stdout, stderr i
 	if raised == nil {
 		return exitFailed, undelivered
 	}
+	fresh := slices.DeleteFunc(slices.Clone(raised), func(a alert.Alert) bool { return a.RaisedAt.Before(begin) })
 	if e.alerts != "" {
-		if _, err := delivery.AppendFile(e.alerts, raised); err != nil {
+		if fresh, err = delivery.AppendFile(e.alerts, raised); err != nil {
 			return exitFailed, errors.Join(undelivered, fmt.Errorf("--alerts: %w", err))
 		}
 	}
 	code, err := e.print(found, stdout)
+	if e.onlyNew && code == exitFound && len(fresh) == 0 {
+		code = exitNothing
+	}
 	return code, errors.Join(undelivered, err)
 }
 
 // print prints the findings and returns the exit code.
 func (e *evaluationFlags) print(f evaluationResult, stdout io.Writer) (int, error) {
-	err := e.write(stdout, f.Document(e.out, e.top.lines))
+	err := e.write(stdout, f.Document(output.View{Format: e.out, Top: e.top.lines, Verbose: e.verbose, Wide: e.wide}))
 	switch {
 	case f.Found():
 		return exitFound, err

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +23,13 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-const defaultWarehouse = "./corehour-warehouse"
+// warehouseVariable is the variable that the collector's configuration reads, too.
+const warehouseVariable = "COREHOUR_WAREHOUSE"
+
+// defaultWarehouse returns the warehouse for commands without --warehouse.
+func defaultWarehouse() string {
+	return cmp.Or(os.Getenv(warehouseVariable), "./corehour-warehouse")
+}
 
 // common holds the flags of all commands.
 type common struct {
@@ -91,8 +99,8 @@ var now = time.Now
 func newCommon(cmd *cobra.Command, since string) *common {
 	f := cmd.Flags()
 	c := &common{flags: f, spent: new(bigquery.Spent), verified: verifiedFiles()}
-	c.warehouse = defaultWarehouse
-	f.Var((*warehouseFlag)(c), "warehouse", "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
+	c.warehouse = defaultWarehouse()
+	f.Var((*warehouseFlag)(c), "warehouse", "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset; without it $COREHOUR_WAREHOUSE")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files cached on the local disk")
 	groupFlags(f, warehouseFlags, "warehouse", "max-bytes-billed", "cache-size")
@@ -226,12 +234,36 @@ func parseSpan(name, s string) (time.Duration, error) {
 
 // open opens the warehouse. All warehouses of a command share one bound.
 func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
-	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.WithNotices(c.notices), query.CountBytes(c.spent), query.WithVerifiedFiles(c.verified), query.WithoutFrameworks(c.noFrameworks))...)
+	w, err := query.OpenAll(ctx, c.warehouses(), window, append(options, query.WithNotices(c.notices), query.CountBytes(c.spent), query.WithVerifiedFiles(c.verified), query.WithoutFrameworks(c.noFrameworks))...)
+	return w, c.withNewest(err, window)
+}
+
+// withNewest adds the age of the newest row to an error about a window after it, and the flag that includes it.
+func (c *common) withNewest(err error, window query.Window) error {
+	var none *query.NoRows
+	if !errors.As(err, &none) || none.Newest.IsZero() || !none.Newest.Before(window.From) {
+		return err
+	}
+	age := now().Sub(none.Newest)
+	flag := "--from " + none.Newest.UTC().Format(time.DateOnly)
+	if since, parsed := parseDuration("--since", c.since); !given(c.flags, "from", "to") && parsed == nil {
+		flag = "--since " + wholeHours(age+since)
+	}
+	return fmt.Errorf("%w; the newest row is %s old (%s): try %s", err, strings.TrimSuffix(age.Round(time.Minute).String(), "0s"), output.Time(none.Newest, c.zone), flag)
+}
+
+// wholeHours rounds a duration up to whole hours, or to whole days from two days on.
+func wholeHours(d time.Duration) string {
+	hours := int((d + time.Hour - 1) / time.Hour)
+	if hours < 48 {
+		return fmt.Sprintf("%dh", hours)
+	}
+	return fmt.Sprintf("%dd", (hours+23)/24)
 }
 
 // nothing returns the error for filters that no row passes.
 func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
-	return w.NoRowsError(ctx, c.filter, c.window, c.zone)
+	return c.withNewest(w.NoRowsError(ctx, c.filter, c.window, c.zone), c.window)
 }
 
 func (c *common) noArguments() error {

@@ -119,7 +119,6 @@ func printAlert(w io.Writer, a *alert.Alert, f output.Format) error {
 		}
 		return err
 	}
-	_, err := fmt.Fprintln(w, output.Printable(fmt.Sprintf("%s %s: %s of %s: %s",
-		now().UTC().Format(time.RFC3339), a.Severity, a.About(), a.Service, a.Reason)))
+	_, err := fmt.Fprintln(w, output.Printable(now().UTC().Format(time.RFC3339)+" "+a.Line(nil)))
 	return err
 }

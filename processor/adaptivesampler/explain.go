@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
@@ -53,7 +54,7 @@ func (l *controlLoop) Explain(target rates.Target, name string) []rates.Explanat
 func matches(asked, is string) bool { return asked == "" || asked == is }
 
 // findByName returns the methods of a name, which can be spelled as in spans, in normal form, or as the name of the
-// method's spans.
+// method's spans. If there is none, it returns the methods whose full names end in it: Cart.Total of shop/cart.Cart.Total.
 func (g *group) findByName(name string, f methodspan.Function) []*method {
 	if m, ok := g.plain[name]; ok {
 		return []*method{m}
@@ -68,6 +69,13 @@ func (g *group) findByName(name string, f methodspan.Function) []*method {
 	for have, m := range g.methods {
 		if have.Full() == name || have.Full() == f.Full() || m.spanName() == name {
 			found = append(found, m)
+		}
+	}
+	if len(found) == 0 && name != "" {
+		for have, m := range g.methods {
+			if full := have.Full(); strings.HasSuffix(full, "."+f.Full()) || strings.HasSuffix(full, "/"+f.Full()) {
+				found = append(found, m)
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b *method) int {

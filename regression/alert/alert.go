@@ -74,7 +74,9 @@ type Alert struct {
 	// Reports, which raise nothing, omit it.
 	RaisedAt time.Time `json:"raised_at,omitzero"`
 	Severity Severity  `json:"severity"`
-	Owner    string    `json:"owner"`
+	// Earlier are the severities at which sinks were sent it before.
+	Earlier []Severity `json:"-"`
+	Owner   string     `json:"owner"`
 	// Budget is the name of the budget; empty for other alerts.
 	Budget string   `json:"budget,omitempty"`
 	Reason string   `json:"reason"`

@@ -61,6 +61,8 @@ type named struct {
 	USDPerDay      *float64 `json:"usd_per_day"`
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
 	GenericPrice   bool     `json:"generic_price,omitempty"`
+
+	headline string
 }
 
 func (n named) String() string {
@@ -202,7 +204,7 @@ func (a *Account) compared(found *findings.Findings) {
 			for _, alert := range c.Alerts {
 				if alert.Class == l.Class && alert.Method == l.Method {
 					v.AlertIDs = append(v.AlertIDs, alert.ID)
-					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller, alert.USDPerDay, alert.USDPerDayBasis, alert.GenericPrice})
+					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller, alert.USDPerDay, alert.USDPerDayBasis, alert.GenericPrice, alert.Headline(nil)})
 				}
 			}
 			a.Verdict, a.NoVerdict = v, ""

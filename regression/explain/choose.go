@@ -60,7 +60,11 @@ func (o *Options) choose(all []query.Sampling) ([]Account, error) {
 			names = append(names, s.Full)
 		}
 		slices.Sort(names)
-		hint := configfile.DidYouMean(name, slices.Compact(names))
+		names = slices.Compact(names)
+		hint := configfile.DidYouMean(name, names)
+		if alike := endingIn(names, o.Method); len(alike) > 0 {
+			hint = "did you mean one of these?\n" + strings.Join(alike, "\n")
+		}
 		if hint != "" {
 			hint = ": " + hint
 		}
@@ -70,4 +74,23 @@ func (o *Options) choose(all []query.Sampling) ([]Account, error) {
 		slices.SortFunc(accounts[i].Versions, func(a, b query.Sampling) int { return a.First.Compare(b.First) })
 	}
 	return accounts, nil
+}
+
+// maxAlike is the maximum number of names that an error suggests.
+const maxAlike = 8
+
+// endingIn returns full names that end in a name, or in its last part, in any case.
+func endingIn(names []string, name string) (found []string) {
+	name = strings.ToLower(name)
+	for _, end := range []string{name, name[strings.LastIndexAny(name, "./")+1:]} {
+		for _, full := range names {
+			if end != "" && strings.HasSuffix(strings.ToLower(full), end) && len(found) < maxAlike {
+				found = append(found, full)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
 }

@@ -18,6 +18,11 @@ import (
 
 // addTables adds the versions, the facts and the conditions of an alert to d.
 func (a *Account) addTables(d *output.Document, zone *time.Location) {
+	if a.Verdict != nil {
+		for _, n := range a.Verdict.Alerts {
+			d.Say(n.headline)
+		}
+	}
 	d.Add(a.versionTable(zone))
 	var facts []fact
 	row := func(what, value string) { facts = append(facts, fact{what, value}) }

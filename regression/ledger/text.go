@@ -48,7 +48,7 @@ func (r *Accounts) rowNotes(v View) (lines []string) {
 	}
 	rows := fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)
 	if r.Files > 0 { // 0 in BigQuery
-		rows = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
+		rows = fmt.Sprintf("schema version %d, generation %d, %s, %s", r.SchemaVersion, r.Generation, output.Several(int64(r.Files), "file"), output.Several(r.Rows, "row"))
 	}
 	if r.FreshnessP99Seconds != nil {
 		rows += fmt.Sprintf("; 99%% of rows committed within %.1f s of their end", *r.FreshnessP99Seconds)

@@ -14,6 +14,15 @@ type Document struct {
 	Wide bool
 }
 
+// View selects what of a result a document has.
+type View struct {
+	Format Format
+	// Top is the number of entries without a finding; 0 = all.
+	Top int
+	// Verbose adds the evidence, Wide all columns.
+	Verbose, Wide bool
+}
+
 // Block is a paragraph or a table.
 type Block struct {
 	Lines []string

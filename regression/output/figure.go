@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,21 @@ func Nanos(ns float64) string {
 		}
 	}
 	return fmt.Sprintf("%.3gns", ns)
+}
+
+// NanosChange formats two durations given in ns, with their unit once if they share it: 19.9 -> 34.7 us.
+func NanosChange(before, after float64) string {
+	split := func(ns float64) (number, unit string) {
+		s := Nanos(ns)
+		at := strings.LastIndexAny(s, "0123456789") + 1
+		return s[:at], s[at:]
+	}
+	from, unit := split(before)
+	to, toUnit := split(after)
+	if unit == toUnit {
+		return from + " -> " + to + " " + toUnit
+	}
+	return from + " " + unit + " -> " + to + " " + toUnit
 }
 
 // Amount formats dollars or core hours with two decimals. A small amount has as many decimals as three digits need.
@@ -80,6 +96,14 @@ func Several(n int64, what string) string {
 
 // Change formats a change in percent with its sign.
 func Change(percent float64) string { return fmt.Sprintf("%+.1f%%", percent) }
+
+// RoundChange formats a change in percent for headlines: from 10% on without decimals.
+func RoundChange(percent float64) string {
+	if x := math.Abs(percent); x >= 10 && x < 1000 {
+		return fmt.Sprintf("%+.0f%%", percent)
+	}
+	return Change(percent)
+}
 
 // Interval formats an interval that can be unknown.
 func Interval(ends *[2]float64, show func(float64) string) string {

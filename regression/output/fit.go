@@ -72,6 +72,9 @@ func Middle(s string, most int) string {
 	return cut(s, head) + ellipsis + cutEnd(s, room-head)
 }
 
+// WithoutPath returns the name of a method without the path of its package: cart.Cart.Total of shop/cart.Cart.Total.
+func WithoutPath(name string) string { return name[pathOf(name):] }
+
 // pathOf returns the index of the last element of the path at the beginning of a method's name. A URL has
 // no such path, and type arguments do not belong to it.
 func pathOf(s string) int {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/output"
 )
 
@@ -27,7 +28,30 @@ func (w *Warehouse) NoRowsError(ctx context.Context, filter Filter, window Windo
 	if filter.Environment != "" {
 		what += " in environment " + quoteWithHint(filter.Environment, services, func(s Service) string { return s.Environment })
 	}
-	return fmt.Errorf("%w: nothing of %s %s", ErrNoData, what, window.Span(zone))
+	return &NoRows{fmt.Errorf("%w: nothing of %s %s", ErrNoData, what, window.Span(zone)), newest(w.Snapshot)}
+}
+
+// NoRows is the error for a window without rows, with the start of the warehouse's newest row, zero if it is unknown.
+type NoRows struct {
+	error
+	Newest time.Time
+}
+
+// Unwrap returns the error without the newest row.
+func (n *NoRows) Unwrap() error { return n.error }
+
+// newest returns the start of the newest row of the files.
+func newest(s *table.Snapshot) time.Time {
+	last := int64(0)
+	if s != nil {
+		for _, f := range s.Files {
+			last = max(last, f.MaxStartNS)
+		}
+	}
+	if last == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, last).UTC()
 }
 
 // quoteWithHint quotes a requested name and, if it does not exist, adds similar existing names.

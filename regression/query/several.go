@@ -114,7 +114,7 @@ func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
 		return err
 	}
 	if len(w.Files) == 0 {
-		return fmt.Errorf("%w: %w", ErrNoData, errors.Join(none...))
+		return &NoRows{fmt.Errorf("%w: %w", ErrNoData, errors.Join(none...)), newest(all)}
 	}
 	return nil
 }

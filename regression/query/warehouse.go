@@ -124,8 +124,8 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 	w.sums = sumsOf(snapshot, window)
 	w.Roots = []Root{rootOf(root, snapshot, w.Files, false)}
 	if damage == nil && len(w.Files) == 0 {
-		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
-			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
+		return nil, &NoRows{fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
+			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date), newest(snapshot)}
 	}
 	if err := errors.Join(damage, w.verify(ctx, set.sums)); err != nil {
 		return nil, err

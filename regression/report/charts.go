@@ -28,7 +28,7 @@ func costBar(c Cost, most float64) template.HTML {
 
 // changeBar draws a change with its interval, on the scale s of all changes.
 func changeBar(m Change, s scale) template.HTML {
-	d := newDrawing(18, fmt.Sprintf("%+.1f%%, between %+.1f%% and %+.1f%%", *m.ChangePercent, m.Interval[0], m.Interval[1]))
+	d := newDrawing(18, output.Change(*m.ChangePercent)+", between "+output.Change(m.Interval[0])+" and "+output.Change(m.Interval[1]))
 	d.line(s.position(0), 0, s.position(0), 18, "zero")
 	class := "open"
 	if m.Proven {
@@ -39,7 +39,8 @@ func changeBar(m Change, s scale) template.HTML {
 	return d.html()
 }
 
-// changesScale returns a scale that contains nearly all intervals; wider ones are cut at the edge. The lower end
+// changesScale returns a scale that contains the raised changes, or nearly all intervals if none is raised; wider ones
+// are cut at the edge. The lower end
 // is at least -100%, because no method can become cheaper than that.
 func changesScale(changes []Change) scale {
 	var ends []float64
@@ -50,12 +51,15 @@ func changesScale(changes []Change) scale {
 		return scale{-1, 1}
 	}
 	slices.Sort(ends)
-	most := max(1, ends[len(ends)*9/10])
+	most := 0.0
 	for _, m := range changes {
 		if m.Proven {
 			change := math.Abs(*m.ChangePercent)
 			most = max(most, 1.1*change, min(1.05*m.Interval[1], 1.5*change))
 		}
+	}
+	if most == 0 { // nothing is raised
+		most = max(1, ends[len(ends)*9/10])
 	}
 	return scale{max(-most, -100), most}
 }
@@ -175,7 +179,7 @@ func (r *Report) historyChart(m Method) template.HTML {
 		}
 		for _, p := range c.Points {
 			at := chartX(x.position(float64(p.At.Unix())))
-			title := fmt.Sprintf("%s, %s: %s a call, %d records", c.Version, output.Time(p.At, r.zone), output.Nanos(p.NS), p.Records)
+			title := fmt.Sprintf("%s, %s: %s a call, %s", c.Version, output.Time(p.At, r.zone), output.Nanos(p.NS), output.Several(p.Records, "record"))
 			if p.Interval != nil {
 				d.line(at, chartY(y.position(p.Interval[0])), at, chartY(y.position(p.Interval[1])), "band "+class)
 			}

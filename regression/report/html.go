@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -31,6 +32,11 @@ func breakable(name string) template.HTML {
 type pageData struct {
 	Window, Basis, Made, Warehouse, Caption, Metric string
 
+	// Raised are the headlines of the alerts; without any, Headline is the verdict.
+	Raised   []string
+	Headline string
+	Prefix   string // of packages, cut from the names of methods
+
 	Costs     []costLine
 	CostsLeft int
 	NoCosts   string
@@ -42,7 +48,7 @@ type pageData struct {
 	Alerts     []alertLine
 	AlertsLeft int
 
-	Changes                 []changeLine
+	Changes, Folded         []changeLine // raised and other ones
 	ChangesLeft             int
 	ChangesLow, ChangesHigh string
 	NoChanges               string
@@ -62,25 +68,42 @@ type pageData struct {
 	Palette []int
 }
 
-type costLine struct {
-	Name, Service, CoreHours, USD, Calls, Records string
-	Warning                                       string
-	Bar                                           template.HTML
+// changeTable is a table of changes on one scale.
+type changeTable struct {
+	Low, High string
+	Lines     []changeLine
 }
 
-type wallLine struct{ Name, Service, Self, Interval, Total, Calls, Records string }
+// FoldedCount returns the number of folded changes. The template calls it.
+func (d *pageData) FoldedCount() string {
+	return output.Several(int64(len(d.Folded)), "method") + " with nothing raised"
+}
+
+// ChangeTable returns the lines as a table. The template calls it.
+func (d *pageData) ChangeTable(lines []changeLine) changeTable {
+	return changeTable{d.ChangesLow, d.ChangesHigh, lines}
+}
+
+type costLine struct {
+	Name, Full, Service, CoreHours, USD, Calls, Records string
+	Warning                                             string
+	Bar                                                 template.HTML
+}
+
+type wallLine struct{ Name, Full, Service, Self, Interval, Total, Calls, Records string }
 
 type changeLine struct {
-	Name, Service, Versions, Change, Interval, Measured, Reason, Records string
-	Proven                                                               bool
-	Bar                                                                  template.HTML
+	Name, Full, Service, Versions, Change, Interval, Measured, Reason, Records string
+	Proven                                                                     bool
+	Bar                                                                        template.HTML
 }
 
 type methodPart struct {
-	Name, Service, Caption string
-	Versions               []versionLine
-	Distribution, History  template.HTML
-	Points                 []pointLine
+	Name, Full, Service, Caption string
+	Raised                       bool
+	Versions                     []versionLine
+	Distribution, History        template.HTML
+	Points                       []pointLine
 }
 
 type versionLine struct {
@@ -114,6 +137,15 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoChanges: noChanges, Compared: printable(r.compared()), NotCompared: printable(r.notCompared()), Notes: printable(r.Notes),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
+	d.Prefix = r.commonPath()
+	short := func(name string) string { return strings.TrimPrefix(name, d.Prefix) }
+	for i := range r.Alerts {
+		d.Raised = append(d.Raised, output.Printable(r.Alerts[i].Headline(nil)))
+	}
+	d.Headline = r.headline()
+	for i := range d.Alerts {
+		d.Alerts[i].Name = short(d.Alerts[i].Name)
+	}
 	for i := range maxVersions {
 		d.Palette = append(d.Palette, i)
 	}
@@ -123,26 +155,33 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	for _, c := range r.Costs {
 		d.Costs = append(d.Costs, costLine{
-			Name: fullName(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
+			Name: short(fullName(c.MethodName)), Full: fullName(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
 			CoreHours: unbroken(c.mark() + output.Amount(c.SelfCoreHours)), USD: unbroken(c.usd()), Calls: atLeast(c.Calls, c.AssumedCalls), Records: strconv.FormatInt(c.Records, 10),
 		})
 	}
 	for _, w := range r.Walls {
 		d.Walls = append(d.Walls, wallLine{
-			Name: fullName(w.MethodName), Service: output.Printable(w.Service.String()), Self: unbroken(w.self()), Interval: output.Interval(w.Interval, output.Amount),
+			Name: short(fullName(w.MethodName)), Full: fullName(w.MethodName), Service: output.Printable(w.Service.String()), Self: unbroken(w.self()), Interval: output.Interval(w.Interval, output.Amount),
 			Total: output.Amount(w.InclusiveWallHours), Calls: atLeast(w.Calls, w.AssumedCalls), Records: strconv.FormatInt(w.Records, 10),
 		})
 	}
 	s := changesScale(r.Changes)
 	d.ChangesLow, d.ChangesHigh = output.Share(s.low/100), output.Share(s.high/100)
 	for _, m := range r.Changes {
-		d.Changes = append(d.Changes, changeLine{
-			Name: output.Printable(query.FullName(m.Class, m.Method, m.Signature)), Service: output.Printable(m.Service.String()), Proven: m.Proven, Bar: changeBar(m, s),
+		into := &d.Folded
+		if m.Proven {
+			into = &d.Changes
+		}
+		full := output.Printable(query.FullName(m.Class, m.Method, m.Signature))
+		*into = append(*into, changeLine{
+			Name: short(full), Full: full, Service: output.Printable(m.Service.String()), Proven: m.Proven, Bar: changeBar(m, s),
 			Versions: output.Printable(m.BaseVersion + " → " + m.HeadVersion), Change: m.change(), Interval: output.Interval(m.Interval, output.Change), Measured: m.measured(), Reason: m.CommonReason, Records: m.records(),
 		})
 	}
 	for _, m := range r.Methods {
-		d.Methods = append(d.Methods, r.methodPart(m))
+		part := r.methodPart(m)
+		part.Name, part.Raised = short(part.Full), r.raises(m.MethodName)
+		d.Methods = append(d.Methods, part)
 	}
 	for _, t := range r.Trees {
 		part := treePart{Service: output.Printable(t.String()), Chart: icicle(t)}
@@ -162,8 +201,51 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			d.Losses = append(d.Losses, fmt.Sprintf("%s %s", output.Printable(what), output.Count(n)))
 		}
 	}
-	return page.Execute(w, d)
+	return page.Execute(w, &d)
 }
+
+// headline returns the verdict of a report without alerts.
+func (r *Report) headline() string {
+	switch {
+	case len(r.Changes) == 0:
+		return noChanges
+	case len(r.Compared)+r.ComparedLeft == 1:
+		return "No regression: " + output.Printable(r.compared()[0]) + "."
+	}
+	return fmt.Sprintf("No regression in %d services.", len(r.Compared)+r.ComparedLeft)
+}
+
+// raises reports whether an alert is about the method.
+func (r *Report) raises(m query.MethodName) bool {
+	return slices.ContainsFunc(r.Alerts, func(a alert.Alert) bool {
+		return a.Service == m.Name && a.ServiceNamespace == m.Namespace && a.Class == m.Class && a.Method == m.Method
+	})
+}
+
+// commonPath returns the package path that the names of all costs and changes begin with, which readers need not read in
+// every line: acme/shop/ of acme/shop/cart.Cart.Total and acme/shop/web.Serve.
+func (r *Report) commonPath() string {
+	var paths []string
+	for _, c := range r.Costs {
+		paths = append(paths, pathOf(fullName(c.MethodName)))
+	}
+	for _, m := range r.Changes {
+		paths = append(paths, pathOf(output.Printable(query.FullName(m.Class, m.Method, m.Signature))))
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return path == "" }) // functions of main, routes
+	if len(paths) < 2 {
+		return ""
+	}
+	first, last := slices.Min(paths), slices.Max(paths)
+	common := 0
+	for common < min(len(first), len(last)) && first[common] == last[common] {
+		common++
+	}
+	return first[:strings.LastIndexByte(first[:common], '/')+1]
+}
+
+// pathOf returns the path of a method's package with the slash at its end.
+func pathOf(name string) string { return strings.TrimSuffix(name, output.WithoutPath(name)) }
 
 // unbroken keeps a mark on the same line as its figure, by non-breaking spaces.
 func unbroken(figure string) string { return strings.ReplaceAll(figure, " ", "\u00a0") }
@@ -172,8 +254,8 @@ var signs = []string{"━", "┅"} // as the curves: solid and dashed, alternati
 
 func (r *Report) methodPart(m Method) methodPart {
 	part := methodPart{
-		Name: fullName(m.MethodName), Service: output.Printable(m.Service.String()),
-		Caption: fmt.Sprintf("%s; %d records", r.window(), m.Records), Distribution: distributionChart(m), History: r.historyChart(m),
+		Full: fullName(m.MethodName), Service: output.Printable(m.Service.String()),
+		Caption: fmt.Sprintf("%s; %s", r.window(), output.Several(m.Records, "record")), Distribution: distributionChart(m), History: r.historyChart(m),
 	}
 	for i, c := range m.History {
 		class := versionClass(i, len(m.History))

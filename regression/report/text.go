@@ -14,6 +14,12 @@ import (
 // Document returns the content of the page as text tables.
 func (r *Report) Document() *output.Document {
 	d := &output.Document{Data: r}
+	for i := range r.Alerts {
+		d.Say(r.Alerts[i].Headline(nil))
+	}
+	if len(r.Alerts) == 0 {
+		d.Say(r.headline())
+	}
 	d.Say("what methods cost, "+r.window(), r.basis())
 	if len(r.Costs) > 0 {
 		d.Add(r.costTable())

@@ -26,7 +26,14 @@ func (r *Report) window() string {
 }
 
 func (r *Report) basis() string {
-	return fmt.Sprintf("%d records of %d processes", r.Records, r.Instances)
+	return output.Several(r.Records, "record") + " of " + processes(r.Instances)
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return strconv.Itoa(n) + " processes"
 }
 
 func (r *Report) metricName() string {
@@ -88,15 +95,15 @@ func (c *Change) change() string {
 		return output.Change(*c.ChangePercent)
 	case c.State == evidence.Explained:
 		if c.Measured == nil { // with the threshold rule this is the inclusive change
-			return fmt.Sprintf("%+.1f%% by its callees", *c.ChangePercent)
+			return output.Change(*c.ChangePercent) + " by its callees"
 		}
-		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", *c.ChangePercent)
+		return "~ " + output.Change(*c.ChangePercent) + ", inclusive by its callees"
 	case c.State == evidence.WithService:
-		return fmt.Sprintf("%+.1f%% as the service", *c.ChangePercent)
+		return output.Change(*c.ChangePercent) + " as the service"
 	case c.State == evidence.Undecided:
-		return fmt.Sprintf("%+.1f%%, not enough data", *c.ChangePercent)
+		return output.Change(*c.ChangePercent) + ", not enough data"
 	}
-	return fmt.Sprintf("~ %+.1f%%", *c.ChangePercent)
+	return "~ " + output.Change(*c.ChangePercent)
 }
 
 // measured returns the measured change and the common part that was subtracted from it.
@@ -105,9 +112,9 @@ func (c *Change) measured() string {
 	case c.Measured == nil:
 		return "-"
 	case c.Common == nil:
-		return fmt.Sprintf("%+.1f%%, nothing", c.Measured.Percent)
+		return output.Change(c.Measured.Percent) + ", nothing"
 	}
-	return fmt.Sprintf("%+.1f%%, %+.1f%%", c.Measured.Percent, c.Common.Percent)
+	return output.Change(c.Measured.Percent) + ", " + output.Change(c.Common.Percent)
 }
 
 func (c *Change) records() string { return fmt.Sprintf("%d / %d", c.BaseRecords, c.HeadRecords) }

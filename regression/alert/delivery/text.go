@@ -25,9 +25,9 @@ func (s *Sorted) NotRaised() (lines []string) {
 	return lines
 }
 
-// SayAlerts adds the raised alerts to a document.
-func (s *Sorted) SayAlerts(d *output.Document) {
+// SayAlerts adds the raised alerts to a document, with their evidence if verbose.
+func (s *Sorted) SayAlerts(d *output.Document, verbose bool) {
 	for i := range s.Alerts {
-		d.Say(s.Alerts[i].Lines()...)
+		d.Say(s.Alerts[i].Lines(verbose)...)
 	}
 }

@@ -1,10 +1,7 @@
 package sink
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,12 +41,8 @@ type postable struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// severities are in ascending order. Severity is a label, so an alert that got worse is a new alert to the
-// Alertmanager. Send therefore ends the alerts with lower severities, whether or not they were ever sent: the
-// Alertmanager notifies nobody of an alert that is resolved when it first arrives.
-var severities = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
-
-// Send implements Sink.
+// Send implements Sink. Severity is a label, so an alert that got worse is a new alert to the Alertmanager. Send therefore
+// ends the alerts with the severities that were sent before.
 func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 	now := a.now().UTC()
 	ends := now
@@ -67,7 +60,7 @@ func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 	}
 	for _, told := range m.Alerts {
 		post(&told, ends)
-		for _, milder := range severities[:max(0, slices.Index(severities, told.Severity))] {
+		for _, milder := range told.Earlier {
 			told.Severity = milder
 			post(&told, now)
 		}
@@ -109,7 +102,7 @@ func postableOf(a *alert.Alert) postable {
 		set(p.Labels, key, value)
 	}
 	for key, value := range map[string]string{
-		"summary": summary(a), "description": a.Reason, "resolution": a.Resolution,
+		"summary": a.Headline(nil), "description": a.Reason, "resolution": a.Resolution,
 		"base_revision": a.BaseRevision, "head_revision": a.HeadRevision,
 		"change_percent": strconv.FormatFloat(a.ChangePercent, 'f', 1, 64),
 	} {
@@ -128,19 +121,6 @@ func postableOf(a *alert.Alert) postable {
 		set(p.Annotations, "link", a.Links[0])
 	}
 	return p
-}
-
-func summary(a *alert.Alert) string {
-	switch a.Kind {
-	case alert.Budget:
-		return fmt.Sprintf("budget %s: $%s a day, planned are $%s", a.Budget, output.Amount(a.Head), output.Amount(a.Base))
-	case alert.Drift:
-		return fmt.Sprintf("%s of %s became %.1f%% more expensive since %s", a.Name(), a.Service, a.ChangePercent, a.FirstSeen.UTC().Format(time.DateOnly))
-	case alert.MoreCalls:
-		return fmt.Sprintf("%s of %s is called %.1f%% more often per call of %s from %s to %s",
-			a.Name(), a.Service, a.ChangePercent, cmp.Or(a.Caller, "its caller"), a.BaseVersion, a.HeadVersion)
-	}
-	return fmt.Sprintf("%s of %s became %.1f%% more expensive from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
 }
 
 // maxText is the maximum length of a label or an annotation, in bytes.

@@ -124,10 +124,27 @@ func TestPayloads_ManyAlerts(t *testing.T) {
 		t.Fatalf("%d messages", len(messages))
 	}
 	text := slackText(&messages[0])
-	if strings.Count(text, "\n") != maxListed+1 || !strings.HasSuffix(text, "and 80 more") {
+	if strings.Count(text, "\n") != maxListed+1 || !strings.Contains(text, "\nand 80 more\ntogether *+$") {
 		t.Error(text)
 	}
 	if messages[0].ID == messages[1].ID || messages[0].ID != alert.Messages(alert.Firing, many)[0].ID {
 		t.Error("ids of messages")
+	}
+}
+
+// The Alertmanager gets the end of the severities that it was sent before, and of no others.
+func TestAlertmanager_EndsSeveritiesSentBefore(t *testing.T) {
+	address, got := server(t)
+	s := NewAlertmanager("alertmanager", endpoint(t, address, ""), time.Hour, func() time.Time { return noon })
+	for _, earlier := range [][]alert.Severity{nil, {alert.Info}} {
+		a := regressed()[0]
+		a.Severity, a.Earlier = alert.Critical, earlier
+		if err := s.Send(t.Context(), alert.Messages(alert.Firing, []alert.Alert{a})[0]); err != nil {
+			t.Fatal(err)
+		}
+		body := (<-got).body
+		if ended := strings.Count(body, `"severity":"`) - 1; ended != len(earlier) || strings.Contains(body, `"severity":"info"`) != (len(earlier) > 0) {
+			t.Errorf("sent before with %q: %d alerts end: %s", earlier, ended, body)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
@@ -45,10 +44,29 @@ var slackMarks = map[alert.Severity]string{
 
 func slackText(m *alert.Message) string {
 	var b strings.Builder
-	code := output.SlackCode
 	if m.Status == alert.Resolved {
-		b.WriteString(":white_check_mark: *Resolved*: ")
+		b.WriteString(":white_check_mark: *Resolved*: " + slackSubject(m))
 	}
+	var lines []string
+	for i := range m.Alerts {
+		if i == maxListed {
+			lines = append(lines, fmt.Sprintf("and %d more", len(m.Alerts)-i))
+			break
+		}
+		lines = append(lines, slackLine(m.Status, &m.Alerts[i]))
+	}
+	if m.Status == alert.Resolved {
+		return b.String() + "\n" + strings.Join(lines, "\n")
+	}
+	if len(m.Alerts) > 1 && m.USDPerDay != nil {
+		lines = append(lines, fmt.Sprintf("together *+$%s/day*%s", output.Amount(*m.USDPerDay), generic(m.GenericPrice)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// slackSubject names the deployment, the drifting service or the budget of a message.
+func slackSubject(m *alert.Message) string {
+	code := output.SlackCode
 	service := m.Service
 	if m.ServiceNamespace != "" {
 		service = m.ServiceNamespace + "/" + m.Service
@@ -56,31 +74,15 @@ func slackText(m *alert.Message) string {
 	if m.Environment != "" {
 		service += " (" + m.Environment + ")"
 	}
-	switch m.Kind {
-	case alert.Budget:
-		b.WriteString("*Budget*")
-		if service != "" {
-			b.WriteString(" of " + code(service))
-		}
-	case alert.Drift:
-		b.WriteString(code(service) + ", more expensive over weeks")
-	default:
-		fmt.Fprintf(&b, "%s from version %s to %s", code(service), versionText(m.BaseVersion, m.BaseRevision), versionText(m.HeadVersion, m.HeadRevision))
+	switch {
+	case m.Kind == alert.Budget && service == "":
+		return "*Budget*"
+	case m.Kind == alert.Budget:
+		return "*Budget* of " + code(service)
+	case m.Kind == alert.Drift:
+		return code(service) + ", more expensive over weeks"
 	}
-	if m.Status == alert.Firing {
-		fmt.Fprintf(&b, ": %d raised", len(m.Alerts))
-		if m.USDPerDay != nil {
-			fmt.Fprintf(&b, ", *$%s a day*%s", output.Amount(*m.USDPerDay), generic(m.GenericPrice))
-		}
-	}
-	for i := range m.Alerts {
-		if i == maxListed {
-			fmt.Fprintf(&b, "\nand %d more", len(m.Alerts)-i)
-			break
-		}
-		b.WriteString("\n" + slackLine(m.Status, &m.Alerts[i]))
-	}
-	return b.String()
+	return fmt.Sprintf("%s from version %s to %s", code(service), code(m.BaseVersion), code(m.HeadVersion))
 }
 
 // generic returns the mark for dollars at a public list price.
@@ -91,57 +93,25 @@ func generic(price bool) string {
 	return ""
 }
 
-func versionText(version, revision string) string {
-	if revision == "" || revision == version {
-		return output.SlackCode(version)
-	}
-	return output.SlackCode(version) + " (" + output.SlackCode(revision) + ")"
-}
-
 func slackLine(status alert.Status, a *alert.Alert) string {
 	code := output.SlackCode
-	name := code(a.Name())
-	switch {
-	case a.Kind == alert.Budget:
-		name = code(a.Budget)
-	case a.Caller != "":
-		name += " called by " + code(a.Caller)
-	}
 	if status == alert.Resolved {
+		name := code(a.Name())
+		switch {
+		case a.Kind == alert.Budget:
+			name = code(a.Budget)
+		case a.Caller != "":
+			name += " called by " + code(a.Caller)
+		}
 		return "• " + name + ": " + code(a.Resolution)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s ", slackMarks[a.Severity], a.Severity, name)
-	if a.Kind != alert.Budget {
-		fmt.Fprintf(&b, "%+.1f%% (95%% interval %+.1f%% to %+.1f%%), ", a.ChangePercent, a.Interval[0], a.Interval[1])
-	}
-	b.WriteString(slackLevels(a))
-	if a.Kind == alert.Drift {
-		b.WriteString(", since " + a.FirstSeen.UTC().Format(time.DateOnly))
-		if a.BaseVersion != a.HeadVersion && a.BaseVersion != "" {
-			fmt.Fprintf(&b, " (version %s, then %s)", versionText(a.BaseVersion, a.BaseRevision), versionText(a.HeadVersion, a.HeadRevision))
-		}
-	}
-	if a.USDPerDay != nil {
-		fmt.Fprintf(&b, ", $%s a day more%s", output.Amount(*a.USDPerDay), generic(a.GenericPrice))
+	// Slack gives < and > a meaning; those of names are escaped.
+	line := strings.ReplaceAll(a.Line(code), "->", "→") + " " + slackMarks[a.Severity]
+	if a.HeadRevision != "" && a.HeadRevision != a.HeadVersion {
+		line += " revision " + code(a.HeadRevision)
 	}
 	if least := a.AtLeast(); least != "" {
-		b.WriteString(", " + least)
+		line += ", " + least
 	}
-	if a.Owner != "" {
-		b.WriteString(", owner " + code(a.Owner))
-	}
-	return b.String() + ", id " + code(a.ID)
-}
-
-// slackLevels returns the levels before and after the change.
-func slackLevels(a *alert.Alert) string {
-	l := a.Levels()
-	switch {
-	case a.Kind == alert.Budget:
-		return fmt.Sprintf("%s, planned are %s", l.Level(), l.Before)
-	case l.Before == "": // the change is in the text already
-		return strings.TrimPrefix(l.Of, "of the ")
-	}
-	return fmt.Sprintf("%s instead of %s", l.Level(), l.Before)
+	return line
 }

@@ -50,6 +50,8 @@ type OpenAlert struct {
 	Silenced bool        `json:"silenced"`
 	// Sent is the last status sent to each sink.
 	Sent map[string]alert.Status `json:"sent"`
+	// Earlier are the severities at which it was sent before they rose.
+	Earlier []alert.Severity `json:"earlier_severities,omitempty"`
 }
 
 // status returns the status that sinks should have.

@@ -62,8 +62,11 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 	o.Alert.BaseVersion, o.Alert.HeadVersion = before.BaseVersion, before.HeadVersion
 	if slices.Index(ranks, a.Severity) > slices.Index(ranks, before.Severity) {
 		for sink, status := range o.Sent {
-			if status == alert.Firing {
-				o.Sent[sink] = outdated
+			if status != alert.Firing {
+				continue
+			}
+			if o.Sent[sink] = outdated; !slices.Contains(o.Earlier, before.Severity) {
+				o.Earlier = append(o.Earlier, before.Severity)
 			}
 		}
 	} else {
@@ -113,7 +116,7 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 	for i := range s.Open {
 		o := &s.Open[i]
 		sent, a := o.Sent[sink], o.Alert
-		a.RaisedAt = o.Raised
+		a.RaisedAt, a.Earlier = o.Raised, o.Earlier
 		switch o.status() {
 		case alert.Firing:
 			if !o.Silenced && wanted(&o.Alert) && (refreshes || sent != alert.Firing) {

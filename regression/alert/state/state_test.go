@@ -60,6 +60,11 @@ func TestState_LifeCycle(t *testing.T) {
 		t.Errorf("refreshed with %q", got)
 	}
 	look(false, raised("a", alert.Critical))
+	for _, a := range s.Pending("slack", false, everybody)[alert.Firing] {
+		if len(a.Earlier) != 1 || a.Earlier[0] != alert.Info {
+			t.Errorf("the severities sent before are %q, want info", a.Earlier)
+		}
+	}
 	expect("worse, and one not looked at", "firing a")
 	look(false, raised("a", alert.Info))
 	expect("milder", "")

@@ -58,8 +58,8 @@ func TestFindings_TwoReleases(t *testing.T) {
 	root := fixture.TwoReleases(t, 0.5)
 	found := evaluate(t, root, fixture.Evening, pairs.EvidenceRule{}, nil)
 	golden.Check(t, "evidence.txt", deliver(t, dispatcher(t), found))
-	golden.Check(t, "evidence.md", written(t, found.Document(output.MarkdownPage, 20), output.MarkdownPage))
-	rows, err := csv.NewReader(strings.NewReader(written(t, found.Document(output.CSV, 20), output.CSV))).ReadAll()
+	golden.Check(t, "evidence.md", written(t, found.Document(output.View{Format: output.MarkdownPage, Top: 20}), output.MarkdownPage))
+	rows, err := csv.NewReader(strings.NewReader(written(t, found.Document(output.View{Format: output.CSV, Top: 20}), output.CSV))).ReadAll()
 	if err != nil || len(rows) != 5 {
 		t.Errorf("%d lines of CSV, %v", len(rows), err)
 	}
@@ -88,7 +88,7 @@ func TestFindings_JSON(t *testing.T) {
 	found := evaluate(t, fixture.TwoReleases(t, 1), fixture.Evening, pairs.EvidenceRule{}, nil)
 	deliver(t, dispatcher(t), found)
 	var lists map[string]any
-	if err := json.Unmarshal([]byte(written(t, found.Document(output.JSON, 20), output.JSON)), &lists); err != nil {
+	if err := json.Unmarshal([]byte(written(t, found.Document(output.View{Format: output.JSON, Top: 20}), output.JSON)), &lists); err != nil {
 		t.Fatal(err)
 	}
 	for _, list := range []string{"alerts", "accepted", "silenced", "comparisons", "not_compared"} {
@@ -117,7 +117,7 @@ func TestFindings_NotEnoughData(t *testing.T) {
 		"few records": {fixture.TwoReleases(t, 1), "4 with too few records"},
 	} {
 		found := evaluate(t, c.root, fixture.Evening, pairs.EvidenceRule{}, func(o *pairs.Options) { o.MinRecords = 100_000 })
-		text := written(t, found.Document(output.Text, 20), output.Text)
+		text := written(t, found.Document(output.View{Format: output.Text, Top: 20}), output.Text)
 		if found.Found() || !found.Inconclusive() || !strings.Contains(strings.Join(strings.Fields(text), " "), c.want) {
 			t.Errorf("%s: no %q in %s", name, c.want, text)
 		}
@@ -135,7 +135,7 @@ func deliver(t *testing.T, d *delivery.Dispatcher, found *findings.Findings) str
 	if _, err := found.Deliver(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	return written(t, found.Document(output.Text, 20), output.Text)
+	return written(t, found.Document(output.View{Format: output.Text, Top: 20}), output.Text)
 }
 
 // An accepted slowdown raises no alert until the method becomes still more expensive, or the acceptance is withdrawn.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -25,8 +24,7 @@ func (f *Findings) page(top int) *output.Document {
 	var notes []string
 	shown, left := f.mostCompared(top)
 	for _, c := range shown {
-		n, judged := statesOf(c)
-		notes = append(notes, fmt.Sprintf("%s: %d methods compared, %d with too few records", compared(c), judged, n[evidence.FewRecords]+n[evidence.FewBuckets]))
+		notes = append(notes, oneLine(c))
 	}
 	d.Say(slices.Concat(notes, left, f.notCompared(top), f.NotRaised())...)
 	return d
@@ -66,10 +64,10 @@ func whatMoved(alerts []alert.Alert) string {
 	}
 	var parts []string
 	if slower := len(alerts) - n[alert.MoreCalls] - n[alert.WholeService]; slower > 0 {
-		parts = append(parts, fmt.Sprintf("%d methods regressed", slower))
+		parts = append(parts, output.Several(int64(slower), "method")+" regressed")
 	}
 	if calls := n[alert.MoreCalls]; calls > 0 {
-		parts = append(parts, fmt.Sprintf("%d methods called more often by a caller", calls))
+		parts = append(parts, output.Several(int64(calls), "method")+" called more often by a caller")
 	}
 	if n[alert.WholeService] > 0 {
 		parts = append(parts, "the whole service regressed")

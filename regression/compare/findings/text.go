@@ -3,6 +3,9 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/compare/evidence"
@@ -16,46 +19,133 @@ const manyLines = 30
 
 // Document returns the findings in a format: the services with an alert and, of the others, the top with the most
 // measured calls (0 = all). CSV contains all methods.
-func (f *Findings) Document(format output.Format, top int) *output.Document {
-	switch format {
+func (f *Findings) Document(v output.View) *output.Document {
+	switch v.Format {
 	case output.CSV:
 		return f.records()
 	case output.MarkdownPage:
-		return f.page(top)
+		return f.page(v.Top)
 	}
-	return f.text(top)
+	return f.text(v)
 }
 
-func (f *Findings) text(top int) *output.Document {
+// text returns the alerts, a table of the methods that changed, and one line per service. With v.Verbose it returns all
+// methods and the evidence.
+func (f *Findings) text(v output.View) *output.Document {
 	d := &output.Document{Data: f}
 	var rows []row
 	var notes []string
-	shown, left := f.mostCompared(top)
+	shown, left := f.mostCompared(v.Top)
 	for _, c := range shown {
-		notes = append(notes, summary(c))
-		notes = append(notes, details(c)...)
+		if v.Verbose {
+			notes = append(notes, summary(c))
+			notes = append(notes, details(c)...)
+		} else {
+			notes = append(notes, oneLine(c))
+		}
 		for _, r := range rowsOf(c) {
-			if r.State.Judged() && r.State != evidence.NotProven || len(c.Methods) <= manyLines || top == 0 {
+			if r.State.Judged() && r.State != evidence.NotProven || v.Verbose && (len(c.Methods) <= manyLines || v.Top == 0) {
 				rows = append(rows, r)
 			}
 		}
 	}
-	notes = append(append(append(notes, left...), f.notCompared(top)...), f.NotRaised()...)
-	f.SayAlerts(d)
-	if basis := alert.BasisOf(f.Alerts); basis != "" {
-		notes = append(notes, "$/day: self cost of the head version, less that of the same calls before; "+basis)
-	}
+	notes = append(append(append(notes, left...), f.notCompared(v.Top)...), f.NotRaised()...)
+	f.SayAlerts(d, v.Verbose)
 	if len(rows) > 0 {
-		d.Add(f.table(rows))
+		d.Add(f.table(rows, v.Verbose || v.Wide))
 	}
-	if len(f.Alerts) == 0 {
+	if len(f.Alerts) == 0 && (v.Verbose || f.undecided() || f.CouldNotTell) {
 		notes = append([]string{f.nothingRaised()}, notes...)
 	}
-	d.Say(append(notes, f.Warnings...)...)
+	d.Say(notes...)
+	var caveats []string
+	if basis := alert.BasisOf(f.Alerts); basis != "" {
+		caveats = append(caveats, "$/day: self cost of the head version, less that of the same calls before; "+basis)
+	}
+	if !v.Verbose {
+		caveats = append(caveats, f.caveats(shown)...)
+	}
+	caveats = append(caveats, f.Warnings...)
+	if !v.Verbose && len(rows) > 0 {
+		caveats = append(caveats, "the evidence: --verbose, or corehour explain METHOD")
+	}
+	d.Say(caveats...)
 	return d
 }
 
-func (f *Findings) table(rows []row) *output.Table {
+// caveats returns each warning of the comparisons once, with its services if not all have it.
+func (f *Findings) caveats(shown []*pairs.Comparison) (lines []string) {
+	var texts []string
+	services := map[string][]string{}
+	for _, c := range shown {
+		for _, w := range c.Warnings {
+			if services[w] == nil {
+				texts = append(texts, w)
+			}
+			services[w] = append(services[w], c.Service.String())
+		}
+	}
+	for _, w := range texts {
+		switch of := services[w]; {
+		case len(of) == len(f.Comparisons):
+			lines = append(lines, w)
+		case len(of) > 3:
+			lines = append(lines, fmt.Sprintf("%d services: %s", len(of), w))
+		default:
+			lines = append(lines, strings.Join(of, ", ")+": "+w)
+		}
+	}
+	return lines
+}
+
+// oneLine returns the verdict on a service: its regressions, its methods, and the changes that can be missed.
+func oneLine(c *pairs.Comparison) string {
+	n, judged := statesOf(c)
+	parts := []string{"no regression", output.Several(int64(judged), "method")}
+	switch {
+	case n[evidence.Regressed] > 0 || c.WholeService != nil && c.WholeService.State == evidence.Regressed:
+		parts[0] = output.Several(int64(len(c.Alerts)), "regression")
+	case !c.Conclusive():
+		parts[0] = "not enough data"
+	}
+	if c.Metric == query.Wall {
+		parts[1] += " by wall time"
+	}
+	names := map[string]int{}
+	for i := range c.Methods {
+		if v := &c.Methods[i]; v.State != evidence.Regressed && v.State != evidence.NotProven {
+			names[verdictName(v)]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		parts[1] += fmt.Sprintf(", %d %s", names[name], name)
+	}
+	if missed := missable(c); missed != "" {
+		parts = append(parts, missed)
+	}
+	return fmt.Sprintf("%s %s: %s", c.Service, c.HeadVersion, strings.Join(parts, "; "))
+}
+
+// missable describes the changes that the comparison can miss: below those that are seen with 90% probability.
+func missable(c *pairs.Comparison) string {
+	var seen []float64
+	for i := range c.Methods {
+		if v := &c.Methods[i]; v.State.Judged() && v.Seen90Percent != nil {
+			seen = append(seen, *v.Seen90Percent)
+		}
+	}
+	if len(seen) == 0 {
+		return ""
+	}
+	best, worst := output.RoundChange(slices.Min(seen)), output.RoundChange(slices.Max(seen))
+	if best == worst {
+		return fmt.Sprintf("changes under %s can be missed", worst)
+	}
+	return fmt.Sprintf("changes under %s to %s can be missed, by method", best, worst)
+}
+
+// table returns the rows with the columns that most readers need, or all.
+func (f *Findings) table(rows []row, all bool) *output.Table {
 	var c output.Columns[row]
 	known := map[string]string{} // accepted and muted alerts
 	for i := range f.Accepted {
@@ -70,22 +160,32 @@ func (f *Findings) table(rows []row) *output.Table {
 		}
 		return output.Change(p.Percent)
 	}
-	c.Plain("service", "environment", "base=base_version", "head=head_version")
+	c.Plain("service")
+	if all {
+		c.Plain("environment", "base=base_version", "head=head_version")
+	}
 	c.Name("method", func(r *row) string { return query.FullName(r.Class, r.Method, r.Signature) })
 	c.Name("verdict", func(r *row) string { return cmp.Or(known[r.id], verdictName(r.Verdict)) })
-	c.Plain("metric")
-	c.Name("basis", func(r *row) string { return cmp.Or(string(r.Basis), output.Unknown) })
+	if all {
+		c.Plain("metric")
+		c.Name("basis", func(r *row) string { return cmp.Or(string(r.Basis), output.Unknown) })
+	}
 	c.Figure("change", func(r *row) string { return output.Known(r.ChangePercent, output.Change) })
 	c.Figure("95% interval", func(r *row) string { return output.Interval(r.Interval, output.Change) })
-	c.Figure("measured", func(r *row) string { return change(r.Measured) })
+	if all {
+		c.Figure("measured", func(r *row) string { return change(r.Measured) })
+	}
 	c.Figure("inclusive", func(r *row) string { return change(r.Inclusive) })
-	c.Figure("base/call", func(r *row) string { return output.NanosOf(r.Base) })
-	c.Figure("head/call", func(r *row) string { return output.NanosOf(r.Head) })
-	c.Figure("records", func(r *row) string { return fmt.Sprintf("%d, %d", r.BaseRecords, r.HeadRecords) })
-	c.Figure("seen from", func(r *row) string { return output.Known(r.Seen90Percent, output.Change) })
+	c.Figure("before", func(r *row) string { return output.NanosOf(r.Base) })
+	c.Figure("after", func(r *row) string { return output.NanosOf(r.Head) })
+	if all {
+		c.Figure("records", func(r *row) string { return fmt.Sprintf("%d, %d", r.BaseRecords, r.HeadRecords) })
+		c.Figure("seen from", func(r *row) string { return output.Known(r.Seen90Percent, output.Change) })
+	}
 	c.Figure("$/day", func(r *row) string { return output.Priced(r.USD, r.generic) })
 	t := c.Table(rows)
-	t.Least = []string{"basis", "metric", "measured", "seen from", "records", "base/call", "head/call", "inclusive", "environment"}
+	t.Omit(output.Unknown)
+	t.Least = []string{"basis", "metric", "measured", "seen from", "records", "inclusive", "environment"}
 	return t
 }
 
@@ -115,6 +215,19 @@ func (f *Findings) notCompared(top int) (lines []string) {
 
 // nothingRaised returns the sentence that is printed if there is no alert.
 func (f *Findings) nothingRaised() string {
+	switch {
+	case f.undecided():
+		return "could not tell: " + f.undecidedText()
+	case f.CouldNotTell:
+		return "could not tell: no method could be compared"
+	}
+	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
+}
+
+// undecided reports whether a method or a service is measured to be more expensive without a verdict.
+func (f *Findings) undecided() bool { return f.undecidedText() != "" }
+
+func (f *Findings) undecidedText() string {
 	methods, services := 0, 0
 	for _, c := range f.Comparisons {
 		n, _ := statesOf(c)
@@ -123,13 +236,17 @@ func (f *Findings) nothingRaised() string {
 			services++
 		}
 	}
-	switch {
-	case methods+services > 0:
-		return fmt.Sprintf("could not tell: measured to be more than 20%% more expensive, and not known whether by the version or by its hosts, which more processes of both versions would decide: %d methods, %d whole services", methods, services)
-	case f.CouldNotTell:
-		return "could not tell: no method could be compared"
+	var of []string
+	if methods > 0 {
+		of = append(of, output.Several(int64(methods), "method"))
 	}
-	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
+	if services > 0 {
+		of = append(of, output.Several(int64(services), "whole service"))
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return strings.Join(of, " and ") + " measured to be more than 20% more expensive, by the version or by its hosts: more processes of both versions would decide"
 }
 
 // details returns the lines on the whole service, the warnings and the spreads of a comparison.
@@ -165,9 +282,9 @@ func compared(c *pairs.Comparison) string {
 
 func summary(c *pairs.Comparison) string {
 	n, judged := statesOf(c)
-	return fmt.Sprintf("%s, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
+	return fmt.Sprintf("%s, clusters: %s: %s compared, %d raised, %d more expensive by their callees, "+
 		"%d with too few records, %d in too few time buckets, %d new, %d gone",
-		compared(c), c.Clusters, judged, n[evidence.Regressed], n[evidence.Explained],
+		compared(c), c.Clusters, output.Several(int64(judged), "method"), n[evidence.Regressed], n[evidence.Explained],
 		n[evidence.FewRecords], n[evidence.FewBuckets], n[evidence.New], n[evidence.Gone])
 }
 

@@ -29,24 +29,24 @@ type row struct {
 // Document returns the findings in a format. It lists the services with a finding, then the top of the others with
 // the most records (0 = all). Lines without a significant change are left out if there are many. CSV contains
 // all lines.
-func (f *Evaluation) Document(format output.Format, top int) *output.Document {
-	if format == output.CSV {
+func (f *Evaluation) Document(v output.View) *output.Document {
+	if v.Format == output.CSV {
 		return f.records()
 	}
 	d := &output.Document{Data: f}
 	var rows []row
 	var notes []string
-	shown, left := f.mostDrifted(top)
+	shown, left := f.mostDrifted(v.Top)
 	for _, s := range shown {
 		for i := range s.Verdicts {
-			if l := &s.Verdicts[i]; l.State.Proven() || len(s.Verdicts) <= manyVerdicts || top == 0 {
+			if l := &s.Verdicts[i]; l.State.Proven() || len(s.Verdicts) <= manyVerdicts || v.Top == 0 {
 				rows = append(rows, row{s.Service, s.Metric, s.LastEvaluation, l})
 			}
 		}
 		notes = append(append(notes, s.summary(f.OfSeries)), s.limits()...)
 	}
 	notes = append(append(notes, left...), f.NotRaised()...)
-	f.SayAlerts(d)
+	f.SayAlerts(d, v.Verbose)
 	if len(rows) > 0 {
 		d.Add(table(rows, f.OfSeries))
 	}
