@@ -114,7 +114,7 @@ func TestFindings_NotEnoughData(t *testing.T) {
 	for name, c := range map[string]struct{ root, want string }{
 		"one version": {fixture.Write(t, one), `only version "1" was seen`},
 		"no version":  {fixture.Write(t, nameless), "set service.version"},
-		"few records": {fixture.TwoReleases(t, 1), "4 with too few records"},
+		"few records": {fixture.TwoReleases(t, 1), "4 too few records"},
 	} {
 		found := evaluate(t, c.root, fixture.Evening, pairs.EvidenceRule{}, func(o *pairs.Options) { o.MinRecords = 100_000 })
 		text := written(t, found.Document(output.View{Format: output.Text, Top: 20}), output.Text)
@@ -158,7 +158,7 @@ func TestFindings_Accepted(t *testing.T) {
 	}
 	fixture.ThirdRelease(t, root, "1.11.0", 4*fixture.DefaultOwnCPU()[fixture.Rate])
 	found = evaluate(t, root, evening.Add(time.Hour), pairs.EvidenceRule{}, nil)
-	if text = deliver(t, d, found); len(found.Alerts) != 1 || !strings.Contains(text, "from version 1.10.0 to 1.11.0") {
+	if text = deliver(t, d, found); len(found.Alerts) != 1 || !strings.Contains(text, "store/shop 1.10.0 -> 1.11.0") {
 		t.Errorf("twice the accepted level: %s", text)
 	}
 }

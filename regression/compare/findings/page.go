@@ -24,7 +24,7 @@ func (f *Findings) page(top int) *output.Document {
 	var notes []string
 	shown, left := f.mostCompared(top)
 	for _, c := range shown {
-		notes = append(notes, oneLine(c))
+		notes = append(notes, f.oneLine(c))
 	}
 	d.Say(slices.Concat(notes, left, f.notCompared(top), f.NotRaised())...)
 	return d

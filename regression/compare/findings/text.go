@@ -41,7 +41,7 @@ func (f *Findings) text(v output.View) *output.Document {
 			notes = append(notes, summary(c))
 			notes = append(notes, details(c)...)
 		} else {
-			notes = append(notes, oneLine(c))
+			notes = append(notes, f.oneLine(c))
 		}
 		for _, r := range rowsOf(c) {
 			if r.State.Judged() && r.State != evidence.NotProven || v.Verbose && (len(c.Methods) <= manyLines || v.Top == 0) {
@@ -99,12 +99,20 @@ func (f *Findings) caveats(shown []*pairs.Comparison) (lines []string) {
 }
 
 // oneLine returns the verdict on a service: its regressions, its methods, and the changes that can be missed.
-func oneLine(c *pairs.Comparison) string {
-	n, judged := statesOf(c)
+func (f *Findings) oneLine(c *pairs.Comparison) string {
+	_, judged := statesOf(c)
 	parts := []string{"no regression", output.Several(int64(judged), "method")}
+	raised := int64(0)
+	for i := range f.Alerts {
+		if a := &f.Alerts[i]; a.Service == c.Name && a.ServiceNamespace == c.Namespace && a.Environment == c.Environment {
+			raised++
+		}
+	}
 	switch {
-	case n[evidence.Regressed] > 0 || c.WholeService != nil && c.WholeService.State == evidence.Regressed:
-		parts[0] = output.Several(int64(len(c.Alerts)), "regression")
+	case raised > 0:
+		parts[0] = output.Several(raised, "regression")
+	case len(c.Alerts) > 0:
+		parts[0] = "no new regression"
 	case !c.Conclusive():
 		parts[0] = "not enough data"
 	}

@@ -80,7 +80,7 @@ func example() *Findings {
 func written(t *testing.T, f *Findings, format output.Format, top int) string {
 	t.Helper()
 	var text bytes.Buffer
-	d := f.Document(format, top)
+	d := f.Document(output.View{Format: format, Top: top, Verbose: top == 0})
 	d.Wide = true
 	if err := d.Write(&text, format); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestDocument_Top(t *testing.T) {
 	f.Comparisons = append(f.Comparisons, comparison("mail", judged("a", evidence.NotProven, 0), judged("b", evidence.NotProven, 0)))
 	f.NotCompared = append(f.NotCompared, pairs.Skip{Service: query.Service{Name: "batch"}, Reason: "few", Records: 6})
 	text := written(t, f, output.Text, 1)
-	for _, want := range []string{"store/shop (production): version 2", "regressed", "services with ", "job: not compared", "batch: not compared", "many"} {
+	for _, want := range []string{"store/shop (production) 2: 3 regressions; ", "regressed", "services with ", "job: not compared", "batch: not compared", "many"} {
 		shown := strings.Contains(text, want)
 		if hidden := slices.Contains([]string{"job: not compared", "many"}, want); shown == hidden {
 			t.Errorf("%q: printed %t:\n%s", want, shown, text)
@@ -130,7 +130,7 @@ func TestDocument_NothingRaised(t *testing.T) {
 	}{
 		{"no regression", Findings{Threshold: 2.5, Comparisons: []*pairs.Comparison{comparison("shop", judged("a", evidence.NotProven, 0))}}, "no method regressed by more than 2.5%"},
 		{"no data", Findings{CouldNotTell: true}, "could not tell: no method could be compared"},
-		{"undecided", Findings{CouldNotTell: true, Comparisons: []*pairs.Comparison{{Methods: []evidence.Verdict{undecided}, WholeService: &undecided}}}, "would decide: 1 methods, 1 whole services"},
+		{"undecided", Findings{CouldNotTell: true, Comparisons: []*pairs.Comparison{{Methods: []evidence.Verdict{undecided}, WholeService: &undecided}}}, "1 method and 1 whole service measured to be more than 20% more expensive"},
 	} {
 		for _, format := range []output.Format{output.Text, output.MarkdownPage} {
 			if text := written(t, &c.f, format, 0); !strings.Contains(text, c.want) {

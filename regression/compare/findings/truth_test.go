@@ -181,7 +181,7 @@ func asked(t *testing.T, root string, now time.Time) answer {
 
 // text returns the answer as text.
 func (a *answer) text(t *testing.T) string {
-	return written(t, a.found.Document(output.View{Format: output.Text, Top: 20}), output.Text)
+	return written(t, a.found.Document(output.View{Format: output.Text, Top: 20, Verbose: true}), output.Text)
 }
 
 // print logs the answer next to the true changes.

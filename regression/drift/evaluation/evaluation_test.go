@@ -47,7 +47,7 @@ func evaluate(t *testing.T, root string, now time.Time, from ...time.Time) *Eval
 func written(t *testing.T, found *Evaluation, f output.Format) string {
 	t.Helper()
 	var b strings.Builder
-	if err := found.Document(f, 20).Write(&b, f); err != nil {
+	if err := found.Document(output.View{Format: f, Top: 20}).Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

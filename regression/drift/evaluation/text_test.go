@@ -31,7 +31,7 @@ func TestDocument_Top(t *testing.T) {
 		{output.Text, 1, "1 3", 0}, {output.MarkdownPage, 1, "1 3", 0}, {output.Text, 0, "0 1 2 3", manyVerdicts}, {output.CSV, 1, "0 1 2 3", manyVerdicts}, {output.JSON, 1, "0 1 2 3", manyVerdicts},
 	} {
 		var b strings.Builder
-		if err := f.Document(c.format, c.top).Write(&b, c.format); err != nil {
+		if err := f.Document(output.View{Format: c.format, Top: c.top}).Write(&b, c.format); err != nil {
 			t.Fatal(err)
 		}
 		text := strings.ReplaceAll(b.String(), `\`, "")
