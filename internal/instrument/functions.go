@@ -19,7 +19,8 @@ type function struct {
 	line   int
 	brace  int    // offset after its opening brace
 	inline bool   // the compiler can inline it
-	works  bool   // it is more than straight code that the compiler always inlines
+	works  bool   // it has a loop or a call that is not inlined, or is called indirectly and is no accessor
+	access bool   // it only returns or sets a value
 	method string // its name if it has a receiver
 	reason string // why it cannot have a probe; "" = it can
 	index  int    // index of its probe in the package; -1 = none
@@ -46,7 +47,7 @@ const (
 	pragma    = "a compiler directive forbids it"
 	hasProbe  = "it has a probe already"
 	unparsed  = "its file does not parse"
-	inlinable = "the compiler inlines it: it has no loop and no call, and is called by its name"
+	inlinable = "the compiler inlines it, or it only returns or sets a value"
 	notNamed  = "the method file does not name it"
 )
 
@@ -116,6 +117,7 @@ func parse(importPath, path string, text []byte) (s *source, unlocks []string, e
 		f.normal = methodspan.ParseFunction(f.name)
 		f.normal.Signature = signatureOf(decl.Type)
 		f.isMain = file.Name.Name == "main" && decl.Recv == nil && decl.Name.Name == "main"
+		f.access = isAccessor(decl.Body)
 		f.reason = obstacle(decl, linked, byHand)
 		if decl.Body != nil {
 			f.brace = set.PositionFor(decl.Body.Lbrace, false).Offset + 1

@@ -2,7 +2,9 @@ package instrument
 
 import (
 	"go/ast"
+	"go/token"
 	"path"
+	"slices"
 	"strconv"
 )
 
@@ -254,12 +256,12 @@ func (u *uses) addInterface(t *ast.InterfaceType) *methodSet {
 	return set
 }
 
-// mark marks the functions that are called indirectly.
+// mark marks the functions that are called indirectly, without accessors: a probe costs a multiple of those.
 func (i *indirect) mark(all []*found) {
 	for _, k := range all {
 		for _, s := range k.sources {
 			for _, f := range s.functions {
-				f.works = f.works || i.values[f.name] || f.method != "" && i.values[k.pkg.ImportPath+".?."+f.method]
+				f.works = f.works || !f.access && (i.values[f.name] || f.method != "" && i.values[k.pkg.ImportPath+".?."+f.method])
 			}
 		}
 	}
@@ -275,13 +277,51 @@ func (i *indirect) mark(all []*found) {
 		foreign := i.collect(t, methods, 0)
 		for name, f := range methods {
 			for _, set := range with[name] {
-				if f == nil || f.works {
+				if f == nil || f.works || f.access {
 					break
 				}
 				f.works = implements(methods, foreign, set)
 			}
 		}
 	}
+}
+
+// isAccessor reports whether the body is empty, returns constants, variables and fields, or sets one.
+func isAccessor(body *ast.BlockStmt) bool {
+	if body == nil || len(body.List) > 1 {
+		return false
+	}
+	for _, s := range body.List {
+		switch s := s.(type) {
+		case *ast.ReturnStmt:
+			return !slices.ContainsFunc(s.Results, func(x ast.Expr) bool { return !isValue(x) })
+		case *ast.AssignStmt:
+			return s.Tok == token.ASSIGN && len(s.Lhs) == 1 && isValue(s.Lhs[0]) && isValue(s.Rhs[0])
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isValue reports whether an expression is a constant, a variable, a field, its address or its length.
+func isValue(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.BasicLit, *ast.Ident:
+		return true
+	case *ast.SelectorExpr:
+		return isValue(x.X)
+	case *ast.ParenExpr:
+		return isValue(x.X)
+	case *ast.StarExpr:
+		return isValue(x.X)
+	case *ast.UnaryExpr:
+		return x.Op != token.ARROW && isValue(x.X)
+	case *ast.CallExpr:
+		f, ok := x.Fun.(*ast.Ident)
+		return ok && (f.Name == "len" || f.Name == "cap") && len(x.Args) == 1 && isValue(x.Args[0])
+	}
+	return false
 }
 
 // maxEmbedded bounds the depth of embedded types: an invalid program can embed a type in itself.

@@ -315,7 +315,8 @@ func excluded() int { return 1 }
 }
 
 // Functions that the compiler could inline get a probe if they have a loop or a call, or if their callers do
-// not use their name: then the compiler does not inline them there. Straight code is left to the compiler.
+// not use their name: then the compiler does not inline them there. Other straight code and accessors are left
+// to the compiler.
 func TestInlined_OnlyStraightCode(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/p\n\ngo 1.25\n")
@@ -334,11 +335,14 @@ func Valid(n int) bool { return n > 0 }
 
 func Unused(n int) bool { return n < 0 }
 
-type Base struct{ sync.Mutex }
+type Base struct {
+	sync.Mutex
+	kind uint8
+}
 
-func (Base) Size() int { return 7 }
+func (b *Base) Size() int { return 7 * int(b.kind) }
 
-func (Base) Kind() int { return 8 }
+func (b *Base) Kind() int { return 8 * int(b.kind) }
 `)
 	write(t, dir, "main.go", `package main
 
@@ -403,10 +407,10 @@ func main() {
 	straight := ": " + inlinable
 	for name, want := range map[string]string{
 		"(*quadratic).Join": ": probe", "(*quadratic).length": straight, "(*quadratic).bound": ": probe",
-		"(*quadratic).Close": ": probe", "(*quadratic).Read": straight, "joined": ": probe",
-		"ordered.Len": ": probe", "ordered.Less": ": probe", "ordered.Swap": ": probe", "list.Len": straight,
+		"(*quadratic).Close": straight, "(*quadratic).Read": straight, "joined": ": probe",
+		"ordered.Len": straight, "ordered.Less": ": probe", "ordered.Swap": ": probe", "list.Len": straight,
 		"odd": ": probe", "plus": straight, "args": ": probe", "caller": ": probe",
-		"/text.Valid": ": probe", "/text.Unused": straight, "/text.Base.Size": ": probe", "/text.Base.Kind": straight,
+		"/text.Valid": ": probe", "/text.Unused": straight, "/text.(*Base).Size": ": probe", "/text.(*Base).Kind": straight,
 	} {
 		if !strings.HasPrefix(name, "/") {
 			name = "." + name
