@@ -1,8 +1,6 @@
 package alert
 
 import (
-	"fmt"
-
 	"github.com/corehour/corehour/regression/output"
 )
 
@@ -19,7 +17,7 @@ func LevelsOf(kind, metric string, base, head, changePercent float64) Levels {
 	case !(head > 0):
 		after := "any change"
 		if changePercent != 0 {
-			after = fmt.Sprintf("%+.1f%%", changePercent)
+			after = output.Change(changePercent)
 		}
 		return Levels{"", after, "of the " + metric + " time that all methods have in common"}
 	}

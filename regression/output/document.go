@@ -92,10 +92,10 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Omit removes the columns whose cells all contain text.
-func (t *Table) Omit(text string) {
+// Omit removes the columns whose cells all contain one of the texts.
+func (t *Table) Omit(texts ...string) {
 	for i := len(t.Columns) - 1; i >= 0 && len(t.Rows) > 0; i-- {
-		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].text != text }) {
+		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return !slices.Contains(texts, row[i].text) }) {
 			continue
 		}
 		t.Columns = slices.Delete(t.Columns, i, i+1)

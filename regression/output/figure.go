@@ -17,21 +17,51 @@ func rounded(x float64) float64 {
 	return r
 }
 
+// finite reports whether x can be printed as a figure.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+const (
+	// smallest is the smallest printed number other than 0; smaller ones print as less than it.
+	smallest = 1e-6
+	// largest is the first number that is printed with an exponent.
+	largest = 1e15
+)
+
+// fixed formats x with a number of decimals (-1: those that it needs), without a sign of zero.
+func fixed(x float64, decimals int) string {
+	switch a := math.Abs(x); {
+	case !finite(x):
+		return Unknown
+	case a >= largest:
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	case a > 0 && a < smallest/2:
+		return "<" + strconv.FormatFloat(smallest, 'f', -1, 64)
+	}
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if !strings.ContainsAny(text, "123456789") {
+		return strings.TrimPrefix(text, "-")
+	}
+	return text
+}
+
 // Rounded formats a number with three digits.
-func Rounded(x float64) string { return strconv.FormatFloat(rounded(x), 'f', -1, 64) }
+func Rounded(x float64) string { return fixed(rounded(x), -1) }
 
 // Nanos formats a duration given in ns with three digits.
 func Nanos(ns float64) string {
+	if !finite(ns) {
+		return Unknown
+	}
 	ns = rounded(ns)
 	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
-		if math.Abs(ns) >= unit.size {
-			return fmt.Sprintf("%.3g%s", ns/unit.size, unit.name)
+		size, from float64
+		name       string
+	}{{3.6e12, 7.2e12, "h"}, {6e10, 6e11, "min"}, {1e9, 1e9, "s"}, {1e6, 1e6, "ms"}, {1e3, 1e3, "us"}} {
+		if math.Abs(ns) >= unit.from {
+			return Rounded(ns/unit.size) + unit.name
 		}
 	}
-	return fmt.Sprintf("%.3gns", ns)
+	return Rounded(ns) + "ns"
 }
 
 // NanosChange formats two durations given in ns, with their unit once if they share it: 19.9 -> 34.7 us.
@@ -53,9 +83,9 @@ func NanosChange(before, after float64) string {
 func Amount(x float64) string {
 	decimals := 2
 	if a := rounded(math.Abs(x)); a > 0 && a < 1 {
-		decimals = min(12, 2-int(math.Floor(math.Log10(a))))
+		decimals = 2 - int(math.Floor(math.Log10(a)))
 	}
-	return strconv.FormatFloat(x, 'f', decimals, 64)
+	return fixed(x, min(decimals, 8))
 }
 
 // Unknown is printed for an unknown figure.
@@ -76,15 +106,39 @@ func AmountOf(x *float64) string { return Known(x, Amount) }
 func NanosOf(ns *float64) string { return Known(ns, Nanos) }
 
 // PercentOf formats a share that can be unknown, with one decimal.
-func PercentOf(share *float64) string {
-	return Known(share, func(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) })
+func PercentOf(share *float64) string { return Known(share, percent) }
+
+func percent(share float64) string {
+	switch x := 100 * share; {
+	case !finite(x):
+		return Unknown
+	case math.Abs(x) >= 1000:
+		return bounded(x)
+	case x > 0 && x < 0.05:
+		return "<0.1%"
+	default:
+		return fixed(x, 1) + "%"
+	}
+}
+
+// bounded formats a percentage that is too large to be exact.
+func bounded(percent float64) string {
+	if percent > 0 {
+		return ">999%"
+	}
+	return "<-999%"
 }
 
 // Share formats a probability or a relative error with three digits.
-func Share(x float64) string { return strconv.FormatFloat(100*x, 'g', 3, 64) + "%" }
+func Share(x float64) string {
+	if text := Rounded(100 * x); text != Unknown {
+		return text + "%"
+	}
+	return Unknown
+}
 
 // Count formats a number of calls, which can be an estimate, as a whole number.
-func Count(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
+func Count(x float64) string { return fixed(math.Round(x), 0) }
 
 // Several formats a number with its noun: 1 instance, 2 instances.
 func Several(n int64, what string) string {
@@ -94,8 +148,33 @@ func Several(n int64, what string) string {
 	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
-// Change formats a change in percent with its sign.
-func Change(percent float64) string { return fmt.Sprintf("%+.1f%%", percent) }
+// Change formats a change in percent with its sign. From +1000% on it is a factor.
+func Change(percent float64) string {
+	factor := 1 + percent/100
+	switch {
+	case math.IsNaN(percent):
+		return Unknown
+	case factor >= 1e6:
+		return "more than x1000000"
+	case percent >= 1000:
+		return "x" + Rounded(factor)
+	case percent <= -1000:
+		return bounded(percent)
+	}
+	text := fixed(percent, 1) + "%"
+	if percent > 0 && text != "0.0%" {
+		return "+" + text
+	}
+	return text
+}
+
+// Growth formats an increase in percent: 12.3% more, or a factor.
+func Growth(percent float64) string { return strings.TrimPrefix(Change(percent), "+") }
+
+// ChangeIn formats a change in percent with its 95% interval.
+func ChangeIn(percent float64, interval [2]float64) string {
+	return fmt.Sprintf("%s (95%% interval %s to %s)", Change(percent), Change(interval[0]), Change(interval[1]))
+}
 
 // RoundChange formats a change in percent for headlines: from 10% on without decimals.
 func RoundChange(percent float64) string {

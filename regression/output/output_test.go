@@ -3,6 +3,7 @@ package output
 import (
 	"encoding/csv"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -245,7 +246,7 @@ func TestParseFormat(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0.00", 1234.567: "1234.57", -2: "-2.00", 0.5: "0.500", 0.0138123: "0.0138", -0.000013049: "-0.0000130", 1e-30: "0.000000000000",
+		0: "0.00", 1234.567: "1234.57", -2: "-2.00", 0.5: "0.500", 0.0138123: "0.0138", -0.000013049: "-0.0000130", 1e-30: "<0.000001",
 	} {
 		if got := Amount(x); got != want {
 			t.Errorf("Amount(%v) = %q, want %q", x, got, want)
@@ -278,6 +279,36 @@ func TestMost(t *testing.T) {
 		shown, left := Most(all, c.top, func(a, b int) int { return b - a })
 		if !slices.Equal(shown, c.shown) || !slices.Equal(left, c.left) {
 			t.Errorf("top %d: %v, %v", c.top, shown, left)
+		}
+	}
+}
+
+// Figures have the unit that fits them, and no exponent, sign of zero or infinity.
+func TestFigures_Readable(t *testing.T) {
+	amount := func(x float64) string { return Amount(x) }
+	percent := func(x float64) string { return PercentOf(&x) }
+	several := func(x float64) string { return Several(int64(x), "package") }
+	for _, c := range []struct {
+		name   string
+		format func(float64) string
+		figure float64
+		want   string
+	}{
+		{"amount", amount, 0, "0.00"}, {"amount", amount, math.Copysign(0, -1), "0.00"}, {"amount", amount, -1e-9, "<0.000001"},
+		{"amount", amount, 0.0000268, "0.0000268"}, {"amount", amount, 1.2e-9, "<0.000001"}, {"amount", amount, 0.0227, "0.0227"},
+		{"amount", amount, 238365015, "238365015.00"}, {"amount", amount, 2.5e16, "2.5e+16"}, {"amount", amount, math.Inf(1), "-"}, {"amount", amount, math.NaN(), "-"},
+		{"percent", percent, 0.256, "25.6%"}, {"percent", percent, -0.0001, "0.0%"}, {"percent", percent, 0.0001, "<0.1%"}, {"percent", percent, 1e6, ">999%"}, {"percent", percent, math.Inf(1), "-"},
+		{"share", Share, 1, "100%"}, {"share", Share, 0.9999, "100%"}, {"share", Share, 0.0123, "1.23%"}, {"share", Share, 1e-5, "0.001%"}, {"share", Share, 1e-12, "<0.000001%"}, {"share", Share, math.Inf(1), "-"},
+		{"change", Change, 12.34, "+12.3%"}, {"change", Change, -0.04, "0.0%"}, {"change", Change, 0, "0.0%"}, {"change", Change, -12.34, "-12.3%"},
+		{"change", Change, 1e7, "x100000"}, {"change", Change, 1e10, "more than x1000000"}, {"change", Change, 1500, "x16"}, {"change", Change, -1e5, "<-999%"},
+		{"change", Change, math.Inf(1), "more than x1000000"}, {"change", Change, math.Inf(-1), "<-999%"}, {"change", Change, math.NaN(), "-"},
+		{"time", Nanos, 0, "0ns"}, {"time", Nanos, 12.34, "12.3ns"}, {"time", Nanos, 999_960, "1ms"}, {"time", Nanos, 1e12, "16.7min"}, {"time", Nanos, 1.8e13, "5h"},
+		{"time", Nanos, 1e-9, "<0.000001ns"}, {"time", Nanos, math.Inf(1), "-"},
+		{"count", Count, 238365015, "238365015"}, {"count", Count, -0.2, "0"}, {"number", Rounded, 100, "100"}, {"number", Rounded, 0.05, "0.05"},
+		{"noun", several, 1, "1 package"}, {"noun", several, 2, "2 packages"}, {"noun", several, 0, "0 packages"},
+	} {
+		if got := c.format(c.figure); got != c.want {
+			t.Errorf("%s of %v: %q, want %q", c.name, c.figure, got, c.want)
 		}
 	}
 }

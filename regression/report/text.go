@@ -147,7 +147,7 @@ func (r *Report) methodTable(m Method) *output.Table {
 }
 
 func treeTable(t Tree) *output.Table {
-	table := &output.Table{Title: "who calls whom in " + t.String(), Columns: []string{"method", "time", "share"}}
+	table := &output.Table{Title: "who calls whom in " + t.String(), Columns: []string{"method", "time", "of the time"}}
 	t.each(func(n *Node, level int) {
 		table.Rows = append(table.Rows, []output.Cell{
 			output.Name(strings.Repeat("· ", level) + n.Name), output.Figure(output.Nanos(n.NS)), output.Figure(output.Share(n.NS / t.TotalNS)),

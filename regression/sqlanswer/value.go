@@ -16,22 +16,27 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// cell returns a value as a table cell. CSV has no scientific notation, because spreadsheets and text tools do not
-// accept it.
-func cell(v any, zone *time.Location, format output.Format) output.Cell {
-	notation := byte('g')
-	if format == output.CSV {
-		notation = 'f'
+// number formats a number without an exponent, except for extreme ones. CSV has none at all, because spreadsheets and
+// text tools do not accept it.
+func number(x float64, bits int, format output.Format) string {
+	notation := byte('f')
+	if a := math.Abs(x); format != output.CSV && (a >= 1e15 || a > 0 && a < 1e-6) {
+		notation = 'g'
 	}
+	return strconv.FormatFloat(x, notation, -1, bits)
+}
+
+// cell returns a value as a table cell.
+func cell(v any, zone *time.Location, format output.Format) output.Cell {
 	switch v := v.(type) {
 	case nil:
 		return output.Figure("")
 	case int8, int16, int32, int64, uint8, uint16, uint32, uint64:
 		return output.Figure(fmt.Sprint(v))
 	case float32:
-		return output.Figure(strconv.FormatFloat(float64(v), notation, -1, 32))
+		return output.Figure(number(float64(v), 32, format))
 	case float64:
-		return output.Figure(strconv.FormatFloat(v, notation, -1, 64))
+		return output.Figure(number(v, 64, format))
 	case *big.Int:
 		return output.Figure(v.String())
 	case duckdb.Decimal:

@@ -5,15 +5,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/corehour/corehour/regression/output"
 )
 
 // percent formats a fraction as a percentage with its sign.
-func percent(share float64) string {
-	if share > 9.995 {
-		return fmt.Sprintf("x%.3g", 1+share)
-	}
-	return fmt.Sprintf("%+.1f%%", 100*share)
-}
+func percent(share float64) string { return output.Change(100 * share) }
 
 func (s changePart) String() string {
 	return fmt.Sprintf("%s (%s to %s)", percent(s.Change), percent(s.Interval[0]), percent(s.Interval[1]))

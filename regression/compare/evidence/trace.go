@@ -1,6 +1,10 @@
 package evidence
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/corehour/corehour/regression/output"
+)
 
 // condition is a condition of an alert. They are tested in this order.
 type condition int
@@ -49,14 +53,14 @@ func (c *compared) trace(o Options, moreCalls bool) Trace {
 		enoughRecords: {Name: "records on both sides", Want: fmt.Sprintf("%g or more", o.Records),
 			Found: fmt.Sprintf("%d and %d", int64(v.BaseRecords), int64(v.HeadRecords))},
 		largeEnough: {Name: "change", Want: fmt.Sprintf("%.6g%% or more", 100*o.LeastChange),
-			Found: fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", 100*v.Change, 100*v.Interval[0], 100*v.Interval[1])},
+			Found: output.ChangeIn(100*v.Change, [2]float64{100 * v.Interval[0], 100 * v.Interval[1]})},
 		enoughEvidence: {Name: "e-value", Want: fmt.Sprintf("%.3g or more: %s", v.NeededE, c.requirement(o)), Found: fmt.Sprintf("%.3g", v.EValue)},
 		stillMore:      {Name: "the last time bucket", Want: "not cheaper than the base"},
 		confirmed:      {Name: "consecutive evaluations", Want: fmt.Sprint(o.Evaluations)},
 		itsOwn:         {Name: "the growth is its own", Want: "not that of raised callees, not saved by a caller", Found: v.Reason},
 	}
 	if most := c.changed(); most >= o.LeastChange && v.Change < o.LeastChange {
-		words[largeEnough].Found += fmt.Sprintf("; %+.1f%% but for the most expensive calls", 100*most)
+		words[largeEnough].Found += "; " + percent(most) + " but for the most expensive calls"
 	}
 	var t Trace
 	for i, holds := range c.answers {

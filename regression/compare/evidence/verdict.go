@@ -3,6 +3,8 @@ package evidence
 import (
 	"fmt"
 	"math"
+
+	"github.com/corehour/corehour/regression/output"
 )
 
 // VerdictState is the result of an evaluation for a method.
@@ -121,7 +123,7 @@ type Part struct {
 }
 
 func (p *Part) String() string {
-	return fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", p.Percent, p.Interval[0], p.Interval[1])
+	return fmt.Sprintf("%s (%s to %s)", output.Change(p.Percent), output.Change(p.Interval[0]), output.Change(p.Interval[1]))
 }
 
 // Name returns the method, or "caller -> method", for people. It is no key: names may contain an arrow.

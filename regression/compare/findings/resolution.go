@@ -63,7 +63,7 @@ func resolvedByVerdict(a *alert.Alert, c *pairs.Comparison, v *evidence.Verdict,
 	case samePair && v.State == evidence.Explained:
 		return "more expensive only because of its callees", true
 	case samePair && v.State == evidence.NotProven:
-		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *v.ChangePercent), true
+		return fmt.Sprintf("the same comparison shows %s now, which is not significant", output.Change(*v.ChangePercent)), true
 	case string(v.Basis) == a.Basis && v.HeadNSPerCall <= a.Base+max(a.Base*thresholdPercent/100, residual*(a.Head-a.Base)):
 		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(v.HeadNSPerCall), output.Nanos(a.Base)), true
 	}

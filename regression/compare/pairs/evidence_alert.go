@@ -8,6 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/compare/evidence"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -45,7 +46,7 @@ func (s *preparedPair) sentence(c *Comparison, v *evidence.Verdict) string {
 	}
 	parts := []string{fmt.Sprintf("%s: %s, from version %s to %s", what, v.Reason, c.BaseVersion, c.HeadVersion)}
 	if v.Kind == evidence.Regression && math.Abs(*v.MixPercent) >= 1 {
-		parts = append(parts, fmt.Sprintf("%+.1f%% more because of who calls it, which is not part of this", *v.MixPercent))
+		parts = append(parts, output.Change(*v.MixPercent)+" more because of who calls it, which is not part of this")
 	}
 	if len(v.Explains) > 0 {
 		parts = append(parts, "because of "+strings.Join(v.Explains, ", "))

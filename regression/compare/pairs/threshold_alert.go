@@ -78,9 +78,9 @@ func reason(c *Comparison, l *thresholdMethod, callers []*thresholdMethod) strin
 	if l.Basis == "inclusive" {
 		what = "its " + l.Metric + " time with all it calls (its own part alone is too uncertain for a percentage, and has grown for certain)"
 	}
-	fmt.Fprintf(&b, "%s per call went from %s to %s, %+.1f%% (95%% interval %+.1f%% to %+.1f%%), from version %s to %s; "+
+	fmt.Fprintf(&b, "%s per call went from %s to %s, %s, from version %s to %s; "+
 		"%d and %d measured calls, clusters: %s (%d and %d)",
-		what, output.Nanos(l.BaseNSPerCall), output.Nanos(l.HeadNSPerCall), *l.ChangePercent, l.Interval[0], l.Interval[1],
+		what, output.Nanos(l.BaseNSPerCall), output.Nanos(l.HeadNSPerCall), output.ChangeIn(*l.ChangePercent, *l.Interval),
 		c.BaseVersion, c.HeadVersion, l.BaseRecords, l.HeadRecords, c.Clusters, l.BaseClusters, l.HeadClusters)
 	if len(callers) > 0 {
 		b.WriteString("; callers that are more expensive because of it: ")
@@ -93,7 +93,7 @@ func reason(c *Comparison, l *thresholdMethod, callers []*thresholdMethod) strin
 				b.WriteString(", ")
 			}
 			whole := 100 * (caller.head.X/caller.head.N/(caller.base.X/caller.base.N) - 1)
-			fmt.Fprintf(&b, "%s (%+.1f%% with all it calls)", caller.FullName, whole)
+			fmt.Fprintf(&b, "%s (%s with all it calls)", caller.FullName, output.Change(whole))
 		}
 	}
 	return b.String()

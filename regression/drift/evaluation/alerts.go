@@ -10,6 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/compare/pairs"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -64,9 +65,9 @@ func usdOfDrift(l *Verdict, week *cost.Day) (usd *float64, basis string) {
 }
 
 func (l *Verdict) sentence(metric query.Metric) string {
-	what := "a rise of %+.1f%% over 56 days"
+	what := "a rise of %s over 56 days"
 	if l.Shape == drift.Jump {
-		what = "a step of %+.1f%%"
+		what = "a step of %s"
 	}
 	of := "time per call, adjusted for callers and weekdays"
 	if l.WholeService {
@@ -77,10 +78,10 @@ func (l *Verdict) sentence(metric query.Metric) string {
 	case l.CommonReason != "":
 		common = "; the common part was not subtracted: " + l.CommonReason
 	case l.CommonPartPercent != nil && math.Abs(*l.CommonPartPercent) >= 0.5:
-		common = fmt.Sprintf("; measured %+.1f%%, of which all methods share %+.1f%%", *l.MeasuredChangePercent, *l.CommonPartPercent)
+		common = fmt.Sprintf("; measured %s, of which all methods have %s in common", output.Change(*l.MeasuredChangePercent), output.Change(*l.CommonPartPercent))
 	}
-	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the evaluation of %s",
-		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.ConfirmedOn) + common
+	return fmt.Sprintf(what+" (95%% interval %s to %s) in the %s %s, since %s, p %.2g, confirmed by the evaluation of %s",
+		output.Change(*l.ChangePercent), output.Change(l.Interval[0]), output.Change(l.Interval[1]), metric, of, *l.Since, *l.P, *l.ConfirmedOn) + common
 }
 
 // dated is the maximum error assumed for the date of a drift.

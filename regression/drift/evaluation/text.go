@@ -119,7 +119,7 @@ func table(rows []row, series bool) *output.Table {
 	})
 	c.Figure("detectable", func(r *row) string {
 		if r.DetectablePercent != nil {
-			return fmt.Sprintf("+%.1f%%", *r.DetectablePercent)
+			return output.Change(*r.DetectablePercent)
 		}
 		return output.Known(r.DetectableDifference, func(x float64) string { return fmt.Sprintf("+%.3g", x) })
 	})
