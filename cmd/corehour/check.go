@@ -88,7 +88,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 		}
 	}
 	d := r.Document(c.out, ledger.View{Top: c.top.lines, Zone: c.zone, Now: now()})
-	excess, err := r.Reconcile(ctx, w, c.filter, c.window, now())
+	excess, err := r.Reconcile(ctx, w, c.filter, c.window)
 	switch {
 	case ctx.Err() != nil:
 		return exitFailed, ctx.Err()

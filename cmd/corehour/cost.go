@@ -114,7 +114,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 
 // compute opens the warehouse, which the caller closes, and computes the costs.
 func (c *costFlags) compute(ctx context.Context) (*query.Warehouse, *cost.Table, error) {
-	c.options.Now, c.options.Wall = now(), true
+	c.options.Wall = true
 	c.options.Filter, c.options.Percentiles = c.filter, c.percentiles
 	w, err := c.open(ctx, c.window)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *costFlags) compute(ctx context.Context) (*query.Warehouse, *cost.Table,
 	}
 	r, err := cost.Compute(ctx, w, c.options)
 	if err == nil {
-		err = ledger.NoteMissing(ctx, w, c.filter, r, c.options.Now)
+		err = ledger.NoteMissing(ctx, w, c.filter, r, now())
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, w.Close())

@@ -10,7 +10,7 @@ func BasisOf(alerts []Alert) string {
 		case basis == "":
 			basis = own
 		default:
-			return "windows observed, each comparison its own"
+			return "time that each service ran"
 		}
 	}
 	return basis

@@ -38,7 +38,7 @@ func TestAssumed_LowerBounds(t *testing.T) {
 	} {
 		assumed := basis == methodspan.BasisAssumed
 		root := foreignCalls(t, basis)
-		r := computeWith(t, root, Options{Window: date, Now: fixture.Evening})
+		r := computeWith(t, root, Options{Window: date})
 		var spendings []Spending
 		for _, b := range budgets {
 			s := r.Spend(b)
@@ -62,7 +62,7 @@ func TestAssumed_LowerBounds(t *testing.T) {
 		if !assumed {
 			continue
 		}
-		for _, m := range computeWith(t, root, Options{Window: date, Now: fixture.Evening, IncludeAssumed: true}).Methods {
+		for _, m := range computeWith(t, root, Options{Window: date, IncludeAssumed: true}).Methods {
 			if m.SelfUSD == nil || m.Method == "Serve" && m.AssumedCalls != 400 {
 				t.Errorf("with assumed calls: %+v", m)
 			}

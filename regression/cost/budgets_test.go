@@ -90,7 +90,7 @@ func TestSpend_RolledUpRows(t *testing.T) {
 			if level.name != "raw" {
 				rollUp(t, root, level.policy)
 			}
-			r := computeWith(t, root, Options{Window: date, Now: fixture.Start.AddDate(0, 1, 0)})
+			r := computeWith(t, root, Options{Window: date})
 			s := r.Spend(Budget{Name: "shop", Scope: rules.Scope{Service: "shop"}, USDPerDay: 4})
 			if known := r.Services[0].PaidUSD != nil; known == coreless || s.Broken == coreless || MayBreak([]Spending{s}) != coreless {
 				t.Errorf("%s: paid %v, %+v", level.name, r.Services[0].PaidUSD, s)
@@ -123,7 +123,7 @@ func TestSpend_UnknownCores(t *testing.T) {
 		{"broken by process CPU", time.Hour, coreless, "BROKEN", "process CPU of at least $2.40 a day, planned are $2.30 a day; " + lacking}, // 48 core hours at 5 cents
 		{"kept", time.Second, func(r *methodspan.Row) { r.Process.Cores = 0.1 }, "kept", "planned are $2.30 a day"},
 	} {
-		r := computeWith(t, idleShop(t, c.cpu, c.change), Options{Window: date, Now: fixture.Start.AddDate(0, 1, 0)})
+		r := computeWith(t, idleShop(t, c.cpu, c.change), Options{Window: date})
 		s := r.Spend(Budget{Name: "shop", Scope: rules.Scope{Service: "shop"}, USDPerDay: 2.3})
 		if s.state() != c.state || s.Broken != (c.state == "BROKEN") || MayBreak([]Spending{s}) != (c.state == "unknown") {
 			t.Errorf("%s: %s: %+v", c.name, s.state(), s)

@@ -25,8 +25,6 @@ type Options struct {
 	Price func(query.Place) float64
 	// Listed reports whether the price of a place is a public list price; nil = none is.
 	Listed func(query.Place) bool
-	// Now is the evaluation time; zero = the current time. Rows that end later belong to an open day.
-	Now time.Time
 	// Percentiles adds percentiles of wall and CPU time, by method only.
 	Percentiles bool
 	// Wall adds the wall time of services without measured CPU.
@@ -45,9 +43,6 @@ type Options struct {
 func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error) {
 	if o.By == nil {
 		o.By = []Dimension{ByMethod}
-	}
-	if o.Now.IsZero() {
-		o.Now = time.Now()
 	}
 	asked := o.Window
 	if asked == (query.Window{}) {
@@ -174,12 +169,12 @@ func wholeMinutes(w query.Window) query.Window {
 	return w
 }
 
-// setObservedDays computes, from each service's own rows, the part of the window in which its costs are known.
+// setObservedDays computes, from each service's own rows, the part of the window in which it ran.
 func (b *builder) setObservedDays(bills []query.Bill) {
 	for i := range bills {
 		bill := &bills[i]
 		s := b.service[bill.Service]
-		s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, bill.Observed, b.options.Now)
+		s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, *bill)
 		s.ObservedDays, s.USDPerDayBasis = s.basis.Days(), s.basis.String()
 		if b.ObservedDays = max(b.ObservedDays, s.ObservedDays); !bill.Counted.IsZero() {
 			s.CountedUntil = &bill.Counted

@@ -18,7 +18,7 @@ func compute(t *testing.T, root string) (*Table, map[string]*Line) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := Compute(context.Background(), w, Options{Now: fixture.Start})
+	r, err := Compute(context.Background(), w, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,10 @@ import (
 // timed calls. A part without measured CPU has no self cost; the cost of its callees is subtracted from the
 // other parts.
 //
+// Callees without a group are the exception: their costs cannot be in a group without calls of the method, nor
+// exceed the method's time in theirs. They are shared out in proportion to the self costs of the other groups, and
+// strayed has the limits of the error.
+//
 // The calls of a part are those that its measured calls stand for. The remaining calls were counted while the
 // method was not timed, so their group is (unknown).
 func (b *builder) splitByGroup() {
@@ -28,6 +32,7 @@ func (b *builder) splitByGroup() {
 	waiting, assumed := map[methodOf]int64{}, b.assumed
 	b.assumed = map[*query.MethodCost]float64{}
 	atLeast := map[methodOf]float64{}
+	b.strayed = map[methodOf]stray{}
 	for i := range whole {
 		m := &whole[i]
 		parts := byMethod[methodKeyOf(m)]
@@ -37,11 +42,14 @@ func (b *builder) splitByGroup() {
 			parts = append(parts, p)
 		}
 		rest := *m
+		strayed, positive := 0.0, 0.0
 		for j := range parts {
 			p := &parts[j]
-			if !(p.N > 0) {
+			if !(p.N > 0) || p.SelfX < 0 { // callees in a group in which the method itself has no calls, or too few
+				strayed -= min(0, p.SelfX)
 				p.SelfX, p.SelfUSD, p.SelfUnpricedX = 0, 0, 0
 			}
+			positive += p.SelfX
 			rest.Calls -= p.WallN
 			rest.SelfX, rest.SelfUSD, rest.SelfUnpricedX = rest.SelfX-p.SelfX, rest.SelfUSD-p.SelfUSD, rest.SelfUnpricedX-p.SelfUnpricedX
 			rest.X, rest.WallX, rest.BothX = rest.X-p.X, rest.WallX-p.WallX, rest.BothX-p.BothX
@@ -61,6 +69,10 @@ func (b *builder) splitByGroup() {
 			}
 			if m.N > 0 {
 				share := p.N / m.N
+				if rest.SelfX < 0 && positive+rest.SelfX > 0 {
+					share = p.SelfX / positive
+				}
+				b.strayed[methodKeyOf(p)] = stray{max(0, p.SelfX-max(0, p.SelfX-strayed)), share * strayed}
 				p.SelfX, p.SelfUSD, p.SelfUnpricedX = p.SelfX+rest.SelfX*share, p.SelfUSD+rest.SelfUSD*share, p.SelfUnpricedX+rest.SelfUnpricedX*share
 				p.X, p.BothX = max(0, p.X+rest.X*share), max(0, p.BothX+rest.BothX*share)
 				b.probed[methodKeyOf(p)] = b.probed[methodKeyOf(m)].scaleErrors(share)
@@ -76,6 +88,10 @@ func (b *builder) splitByGroup() {
 		b.pending[m], b.assumed[m] = waiting[methodKeyOf(m)], atLeast[methodKeyOf(m)]
 	}
 }
+
+// stray contains the limits of a part's error from callees without a group, in ns: most is the largest cost that
+// could have to be subtracted, and off the subtracted one.
+type stray struct{ most, off float64 }
 
 // scaleErrors returns p with its errors scaled to a share of the calls.
 func (p *probed) scaleErrors(share float64) *probed {

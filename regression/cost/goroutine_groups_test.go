@@ -215,3 +215,44 @@ func TestGroups_RolledUpRows(t *testing.T) {
 		t.Errorf("%v, before the rollup %v", after, before)
 	}
 }
+
+// Callees without a group do not make the cost of a group negative: it is uncertain, with an interval that contains
+// the truth.
+func TestGroups_CalleesWithoutGroup(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	own := map[string]time.Duration{"/list": 10 * time.Millisecond, "/export": time.Millisecond, "/health": 4 * time.Millisecond}
+	query := map[string]time.Duration{"/list": 2 * time.Millisecond, "/export": 40 * time.Millisecond, "/health": 0}
+	for minute := range 30 {
+		at := fixture.Start.Add(time.Duration(minute) * time.Minute)
+		p.Counts("web.Serve", at, time.Minute, 15)
+		p.Counts("db.Query", at, time.Minute, 10)
+		for i := range 5 {
+			for url := range own {
+				whole := own[url] + query[url]
+				p.Call("web.Serve", methodspan.CallerEntry, at.Add(time.Duration(i)*time.Second), whole, whole, 1, 1).Group = url
+				if query[url] > 0 {
+					p.Call("db.Query", methodspan.ParseFunction("web.Serve").Full(), at.Add(time.Duration(i)*time.Second), query[url], query[url], 1, 1)
+				}
+			}
+		}
+	}
+	r := computeWith(t, fixture.Write(t, []methodspan.Item{p.Item()}), Options{By: []Dimension{ByGroup, ByMethod}})
+	seen, sum := 0, 0.0
+	for _, l := range r.Groups {
+		if l.SelfCoreHours == nil {
+			continue
+		}
+		sum += *l.SelfCoreHours
+		if l.Method != "Serve" {
+			continue
+		}
+		seen++
+		truth, i := (150 * own[l.Group]).Hours(), l.SelfCoreHoursInterval
+		if *l.SelfCoreHours < 0 || !l.Uncertain || l.Why == "" || i == nil || i[0] > truth+1e-9 || truth > i[1]+1e-9 {
+			t.Errorf("%s: %v core hours, interval %v, uncertain %v (%s), want %v", l.Group, *l.SelfCoreHours, i, l.Uncertain, l.Why, truth)
+		}
+	}
+	if whole := (150 * 57 * time.Millisecond).Hours(); seen != 3 || math.Abs(sum-whole) > 1e-9 {
+		t.Errorf("%d groups, %v core hours, want %v", seen, sum, whole)
+	}
+}

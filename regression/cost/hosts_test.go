@@ -50,7 +50,7 @@ func street(t *testing.T, tenants []tenant) string {
 // onDate computes the costs of the date of street, of one service or of all.
 func onDate(t *testing.T, root, service string) *Table {
 	t.Helper()
-	return computeWith(t, root, Options{Window: date, Filter: query.Filter{Service: service}, Now: fixture.Start.AddDate(0, 1, 0), Wall: true})
+	return computeWith(t, root, Options{Window: date, Filter: query.Filter{Service: service}, Wall: true})
 }
 
 // paidBy returns the paid core hours by namespace/service.

@@ -40,6 +40,7 @@ type lineSums struct {
 	errors       float64
 	probes       probecost.Errors
 	reconciled   bool
+	strayed      stray
 	signatures   map[string]bool
 	sampled      map[query.MethodName]*sampled
 }
@@ -47,7 +48,8 @@ type lineSums struct {
 // sampled is the number of calls of a method and of the records that represent them. It leaves out calls made
 // by a measured method of the same line, recursion included: the sampling error of such a call cancels out
 // within the line.
-type sampled struct{ calls, records float64 }
+// Untimed calls, on dates without a call timed at random, are no part of calls.
+type sampled struct{ calls, records, untimed float64 }
 
 // isSampled reports whether some of the calls were not timed.
 func (s *lineSums) isSampled() bool {
@@ -72,7 +74,7 @@ func (b *builder) addLines() {
 		return
 	}
 	lines := b.methodLines()
-	slices.SortStableFunc(lines, compare)
+	b.sortLines(lines, PerDay)
 	if len(b.By) == 1 && b.By[0] == ByMethod {
 		b.Methods = lines
 	} else {
@@ -106,6 +108,8 @@ func (b *builder) methodLines() []Line {
 			s.probes = s.probes.Add(p.errors)
 			s.reconciled = s.reconciled || p.reconciled
 		}
+		s.strayed.most += b.strayed[methodKeyOf(m)].most
+		s.strayed.off += b.strayed[methodKeyOf(m)].off
 		s.line.PendingRecords += b.pending[m]
 		s.line.AssumedCalls += b.assumed[m]
 		if usd, ok := b.service[m.Service].basis.PerDay(m.SelfUSD); ok {
@@ -190,7 +194,7 @@ func (s *lineSums) addSampled(m *query.MethodCost, e *query.CostEdge) {
 	}
 	name := nameOf(m)
 	if s.sampled[name] == nil {
-		s.sampled[name] = &sampled{}
+		s.sampled[name] = &sampled{untimed: max(0, m.UnmeasuredCalls)}
 	}
 	s.sampled[name].calls += e.N
 	s.sampled[name].records += e.TimedCPU
@@ -228,7 +232,8 @@ func (b *builder) computeLine(s *lineSums, e query.GroupCost, g grouper) {
 		return
 	}
 	l.Reconciled = s.reconciled
-	total, interval, known := e.Residuals.HallInterval(s.selfX, level)
+	tail, warning := b.tailOf(s)
+	total, interval, known := e.Residuals.SkewedInterval(s.selfX, level, tail.Skewness)
 	sampling := total.SE
 	if !known && s.isSampled() {
 		sampling = math.Inf(1)
@@ -247,9 +252,9 @@ func (b *builder) computeLine(s *lineSums, e query.GroupCost, g grouper) {
 	if unseen > uncertainAbove {
 		interval.Low -= unseen * max(0, s.selfX)
 	}
+	interval.Low, interval.High = interval.Low-max(0, s.strayed.most-s.strayed.off), interval.High+s.strayed.off
 	l.SelfCoreHours = new(s.selfX / nsPerCoreHour)
-	warning := b.tailWarning(s)
-	l.LowerBound, l.Warning = warning != "", string(warning)
+	l.LowerBound, l.Warning = warning != "" && warning != stats.FewRecords, string(warning)
 	if known {
 		l.SelfCoreHoursSE = new(total.SE / nsPerCoreHour)
 		l.setInterval(s, interval, e.Residuals, unseen)
@@ -260,7 +265,7 @@ func (b *builder) computeLine(s *lineSums, e query.GroupCost, g grouper) {
 	for f, x := range s.functions {
 		orphans += b.unknown.maxExcess(f, x)
 	}
-	l.markUncertain(total, min(orphans, s.x), unseen, known || !s.isSampled())
+	l.markUncertain(total, min(orphans, s.x), unseen, max(s.strayed.off, s.strayed.most-s.strayed.off), known || !s.isSampled())
 }
 
 // setHiddenUSD keeps the estimated dollars of a line without figures, and their error, for the sums that include the
@@ -280,9 +285,9 @@ func (l *Line) setHiddenUSD(s *lineSums, sampling float64) {
 
 // setInterval sets the interval of the self cost, or its lower bound where no interval may be printed.
 func (l *Line) setInterval(s *lineSums, interval stats.Interval, residuals stats.Residuals, unseen float64) {
-	if !l.LowerBound {
+	if l.Warning == "" {
 		l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
-	} else if sampled, wide, ok := residuals.HallInterval(s.selfX, boundLevel); ok {
+	} else if sampled, wide, ok := residuals.HallInterval(s.selfX, boundLevel); ok && l.LowerBound {
 		_, wide = widen(sampled, wide, s.probes)
 		l.SelfCoreHoursLeast = new(max(0, wide.Low-unseen*max(0, s.selfX)) / nsPerCoreHour)
 	}
@@ -347,7 +352,7 @@ func (b *builder) setDays(s *lineSums) {
 		l.days, l.USDPerDayBasis = max(l.days, basis.Days()), basis.String()
 	}
 	if len(s.services) > 1 {
-		l.USDPerDayBasis = fmt.Sprintf("windows of %d services observed, each its own", len(s.services))
+		l.USDPerDayBasis = fmt.Sprintf("time that each of %d services ran", len(s.services))
 		if s.perDay != 0 && s.selfUSD/s.perDay > 0 {
 			l.days = s.selfUSD / s.perDay
 		}
@@ -384,24 +389,29 @@ func (b *builder) setDollars(s *lineSums, total stats.Estimate, interval stats.I
 		if l.SelfCoreHoursLeast != nil {
 			l.SelfUSDLeast = new(max(0, s.selfUSD+(*l.SelfCoreHoursLeast*nsPerCoreHour-total.Value)*perNS))
 		}
-		if !l.LowerBound {
+		if l.Warning == "" {
 			l.SelfUSDInterval = &[2]float64{s.selfUSD + l.usdError[0], s.selfUSD + l.usdError[1]}
 		}
 	}
 }
 
 // markUncertain marks figures too uncertain to act on. orphans is the time of calls of unknown caller that may belong
-// to the line. unseen is the share of its calls that may have made untimed calls.
-func (l *Line) markUncertain(total stats.Estimate, orphans, unseen float64, known bool) {
+// to the line. unseen is the share of its calls that may have made untimed calls. strayed is the time of callees
+// without a group that may belong to the line or not.
+func (l *Line) markUncertain(total stats.Estimate, orphans, unseen, strayed float64, known bool) {
 	switch {
 	case !known:
 		l.Why = "measured in one time bucket only"
+	case l.Warning == string(stats.FewRecords):
+		l.Why = l.Warning
 	case total.Relative() > uncertainAbove:
 		l.Why = "standard error above 30%"
 	case l.SelfCoreHoursLeast != nil && *l.SelfCoreHoursLeast == 0:
 		l.Why = "its lower bound is zero"
 	case orphans > uncertainAbove*total.Value:
 		l.Why = fmt.Sprintf("calls of unknown caller worth %.0f%% of it may belong to it", 100*orphans/total.Value)
+	case strayed > uncertainAbove*max(0, total.Value):
+		l.Why = "calls without a group that it made may belong to it or to other groups"
 	case unseen > uncertainAbove:
 		l.Why = fmt.Sprintf("%.0f%% of its calls may have made calls of which none was timed, and which cost it", 100*unseen)
 	default:
@@ -460,17 +470,19 @@ func (b *builder) callerLines() []Line {
 	for i := range out {
 		out[i].limitInclusive(b.availableCPU(services[i]))
 	}
-	slices.SortStableFunc(out, func(x, y Line) int {
-		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), descending(x.InclusiveWallHours, y.InclusiveWallHours), cmp.Compare(y.Calls, x.Calls))
-	})
+	b.sortLines(out, PerDay)
 	return out
 }
 
-// compare ranks by dollars of self cost, then core hours, wall time and calls. Unknown values come last.
-func compare(a, b Line) int {
-	return cmp.Or(
-		descending(a.SelfUSD, b.SelfUSD), descending(a.SelfCoreHours, b.SelfCoreHours), descending(a.SelfWallHours, b.SelfWallHours), cmp.Compare(b.Calls, a.Calls),
-		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Method, b.Method))
+// sortLines sorts lines by the dollars that are printed for a unit: of self cost, or of inclusive cost by caller. Lines
+// without dollars follow by core hours, wall time and calls.
+func (r *Table) sortLines(lines []Line, per Per) {
+	slices.SortStableFunc(lines, func(a, b Line) int {
+		return cmp.Or(
+			descending(r.dollarsPer(per, &a, a.SelfUSD), r.dollarsPer(per, &b, b.SelfUSD)), descending(a.SelfCoreHours, b.SelfCoreHours), descending(a.SelfWallHours, b.SelfWallHours),
+			descending(r.dollarsPer(per, &a, a.InclusiveUSD), r.dollarsPer(per, &b, b.InclusiveUSD)), descending(a.InclusiveCoreHours, b.InclusiveCoreHours), descending(a.InclusiveWallHours, b.InclusiveWallHours),
+			cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Method, b.Method))
+	})
 }
 
 func descending(a, b *float64) int {

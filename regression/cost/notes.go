@@ -110,8 +110,6 @@ func (r *Table) notes(now time.Time) []string {
 		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows the calls that SDKs emitted")
 	case measured == 0:
 		notes = append(notes, "calls were counted and none was measured, so no cost is known: corehour explain METHOD shows at what rates methods are measured")
-	case withCPU == 0:
-		notes = append(notes, "only wall time was measured, so lines are ordered by it and no cost is known: for CPU time use corehour's SDK with a cpu_rate above 0")
 	}
 	if withCPU > 0 && untimed > 0 {
 		notes = append(notes, fmt.Sprintf("not timed: %d of %d lines, with %.0f calls, have no call with measured CPU: what they cost is in the self costs of their callers, or unattributed",
@@ -121,6 +119,23 @@ func (r *Table) notes(now time.Time) []string {
 		notes = append(notes, fmt.Sprintf("%d lines were measured and not counted, so the weight of a measured call is unknown and they have no cost: corehour check shows what was lost", uncounted))
 	}
 	return notes
+}
+
+// uncertainNotes give the reasons of lines marked with ~.
+func uncertainNotes(shown []Line) []string {
+	lines := map[string]int{}
+	var reasons []string
+	for i := range shown {
+		if l := &shown[i]; l.Uncertain {
+			if lines[l.Why]++; lines[l.Why] == 1 {
+				reasons = append(reasons, l.Why)
+			}
+		}
+	}
+	for i, why := range reasons {
+		reasons[i] = fmt.Sprintf("~ %s: %d of the lines above", why, lines[why])
+	}
+	return Few(reasons)
 }
 
 // markNotes explain the marks of lines whose figures depend on probes or on process CPU.

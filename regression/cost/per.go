@@ -30,6 +30,26 @@ func ParsePer(s string) (Per, error) {
 	return Per(s), nil
 }
 
+// perMillion reports whether tables print dollars per million of the unit.
+func (per Per) perMillion() bool { return per == PerCall || per == PerRequest }
+
+// column returns the unit in the header of a column of dollars.
+func (per Per) column() string {
+	if per.perMillion() {
+		return "1M " + string(per) + "s"
+	}
+	return string(per)
+}
+
+// shownPer converts a figure of the window to the unit that tables print.
+func (r *Table) shownPer(per Per, l *Line, usd *float64) *float64 {
+	shown := r.dollarsPer(per, l, usd)
+	if shown != nil && per.perMillion() {
+		return new(*shown * 1e6)
+	}
+	return shown
+}
+
 // dollarsPer converts a figure of the window to the unit per. It returns nil if usd is nil or the line has none of
 // the unit.
 func (r *Table) dollarsPer(per Per, l *Line, usd *float64) *float64 {

@@ -85,7 +85,7 @@ func TestCost_SelfCostsAddUpFromStart(t *testing.T) {
 					want[name] -= ns
 				}
 			}
-			r := computeWith(t, root, Options{Window: query.Window{From: from}, Now: now})
+			r := computeWith(t, root, Options{Window: query.Window{From: from}})
 			if len(r.Services) == 0 { // the process has not sent the minutes of the window yet
 				t.Fatalf("%s: no service", where)
 			}

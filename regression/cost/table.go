@@ -16,8 +16,8 @@ type Table struct {
 	// RowsBy is the level of rollup rows, hour or minute, that the requested window would have cut: the
 	// window was widened to whole ones. Empty if it was not widened.
 	RowsBy string `json:"rows_by,omitempty"`
-	// ObservedDays is the longest observed time of a service. Figures per day are figures of the window
-	// divided by the service's own observed time. A month has 365/12 days.
+	// ObservedDays is the longest time that a service ran in the window. Figures per day are figures of the
+	// window divided by the service's own time. A month has 365/12 days.
 	ObservedDays float64 `json:"observed_days"`
 	// LastRow is the end of the last row.
 	LastRow time.Time `json:"last_row"`
@@ -112,12 +112,12 @@ type Line struct {
 	Wall *Percentiles `json:"wall_ns,omitempty"`
 	CPU  *Percentiles `json:"cpu_ns,omitempty"`
 
-	// LowerBound is set if too few calls were measured for the skewness of their times, so that the most
-	// expensive ones may be missing. There is no interval then, only a lower bound. Warning is the text.
+	// LowerBound is set if calls too rare for the sample can determine the cost. There is no interval then,
+	// only a lower bound. Warning is the reason why there is no interval: this one, or too few timed calls.
 	LowerBound bool   `json:"lower_bound"`
 	Warning    string `json:"warning,omitempty"`
-	// Uncertain is set if the standard error exceeds 30% of the self cost, or unknown callers of other
-	// methods could change it by as much. Why is the reason.
+	// Uncertain is set if the standard error exceeds 30% of the self cost, unknown callers of other methods
+	// could change it by as much, or too few calls were timed for an interval. Why is the reason.
 	Uncertain bool   `json:"uncertain"`
 	Why       string `json:"why,omitempty"`
 
@@ -152,7 +152,7 @@ type Service struct {
 	MayBeMerged bool `json:"processes_may_be_merged"`
 	// GenericPrice is set if some of its processes use a public list price.
 	GenericPrice bool `json:"generic_price"`
-	// ObservedDays is the part of the window in which the costs of the service are known.
+	// ObservedDays is the time from the first row of the service in the window to its last counts.
 	ObservedDays   float64 `json:"observed_days"`
 	USDPerDayBasis string  `json:"usd_per_day_basis,omitempty"`
 	// CountedUntil is the end of the last counts or process row. PendingRecords counts measured calls that

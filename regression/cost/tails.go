@@ -56,18 +56,27 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 	return s, t.above.Measured == 0
 }
 
-// tailWarning returns the warning that replaces the interval of a group, or "" if the interval may be printed.
-func (b *builder) tailWarning(s *lineSums) stats.Warning {
+// tailOf returns the tail of a line's total, and the warning that replaces its interval, or "" if it has one.
+func (b *builder) tailOf(s *lineSums) (stats.Tail, stats.Warning) {
 	samples := make([]stats.Sample, 0, len(s.sampled))
-	warning := stats.LowerBound
+	open, untimed := stats.LowerBound, false
 	for name, m := range s.sampled {
 		sample, cpu := b.tails[name].sample(m.calls, m.records)
 		if samples = append(samples, sample); !cpu {
-			warning = stats.LowerBoundCPU
+			open = stats.LowerBoundCPU
 		}
+		untimed = untimed || m.untimed > mostUntimed*(m.calls+m.untimed)
 	}
-	if len(samples) > 0 && stats.TailGate(samples...) {
-		return ""
+	switch tail := stats.TailOf(samples...); {
+	case len(samples) == 0 || tail.Few || untimed:
+		return tail, stats.FewRecords
+	case tail.Open:
+		return tail, open
+	default:
+		return tail, ""
 	}
-	return warning
 }
+
+// mostUntimed is the largest part of a method's calls, counted on dates without a call timed at random, that an
+// interval can leave out.
+const mostUntimed = 0.1

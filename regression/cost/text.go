@@ -26,10 +26,16 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 		return r.records()
 	}
 	d := &output.Document{}
-	shown, left := output.First(r.Lines(), v.Top)
-	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
-		strings.Join(names(r.By), ", "), output.Time(r.From, v.Zone), output.Time(r.To, v.Zone), r.observed(), v.Per.scaled()),
-		output.Several(r.Instances, "instance")+", "+output.Several(r.Records, "call")+" with measured CPU")
+	lines := slices.Clone(r.Lines())
+	r.sortLines(lines, v.Per)
+	shown, left := output.First(lines, v.Top)
+	scaled, measured := v.Per.scaled(), output.Several(r.Records, "call")+" with measured CPU"
+	if timed := r.wallCalls(); timed > 0 {
+		scaled, measured = "", output.Several(timed, "timed call")+"; wall time only: no CPU was sent"
+	}
+	d.Say(fmt.Sprintf("cost by %s, %s to %s; ran for %s%s",
+		strings.Join(names(r.By), ", "), output.Time(r.From, v.Zone), output.Time(r.To, v.Zone), r.ran(), scaled),
+		output.Several(r.Instances, "instance")+", "+measured)
 	if slices.Contains(r.By, ByCaller) {
 		d.Add(r.callerTable(shown, v.Per))
 	} else {
@@ -47,7 +53,7 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 			d.Say(fmt.Sprintf(">= %s: %d of the lines above", warning, n))
 		}
 	}
-	d.Say(r.markNotes(shown)...)
+	d.Say(append(uncertainNotes(shown), r.markNotes(shown)...)...)
 	what := "lines"
 	if r.Groups == nil {
 		what = "methods"
@@ -62,8 +68,19 @@ func (r *Table) Document(format output.Format, v View) *output.Document {
 	return d
 }
 
-// observed describes the time that dollars per day are scaled by.
-func (r *Table) observed() string {
+// wallCalls returns the number of timed calls of services that sent no CPU time, 0 if there is a call with CPU time.
+func (r *Table) wallCalls() (timed int64) {
+	if r.Records > 0 {
+		return 0
+	}
+	for _, l := range r.Lines() {
+		timed += l.Measured
+	}
+	return timed
+}
+
+// ran returns the time that dollars per day are scaled by.
+func (r *Table) ran() string {
 	days := func(days float64) string {
 		return perday.Basis{Length: time.Duration(days * 24 * float64(time.Hour))}.Text()
 	}
@@ -103,7 +120,7 @@ func (r *Table) reconciliation(top int) (t *output.Table, more []string) {
 	c.Name("line", func(b *bill) string { return b.What })
 	c.Figure("core-h", func(b *bill) string { return output.AmountOf(b.CoreHours) })
 	c.Figure("$", func(b *bill) string { return output.Priced(b.USD, b.GenericPrice) })
-	c.Figure("share of bill", func(b *bill) string { return output.PercentOf(b.Share) })
+	c.Figure("of the bill", func(b *bill) string { return output.PercentOf(b.Share) })
 	c.Figure("calls", func(b *bill) string {
 		if b.Calls == nil {
 			return ""

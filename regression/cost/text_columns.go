@@ -73,17 +73,19 @@ func (l *Line) mark() string {
 
 func (r *Table) lineTable(lines []Line, v View) *output.Table {
 	per := v.Per
+	self := func(l *Line) *float64 { return l.SelfCoreHours }
+	hours := hoursFor(lines, self)
 	c := &lineColumns{}
 	c.addNames(r.By)
-	c.addDollars(lines, "self $/"+string(per), func(l *Line) *float64 { return l.SelfUSD },
-		func(l *Line) string { return marked(l.mark(), output.AmountOf(r.dollarsPer(per, l, l.SelfUSD))) })
+	c.addDollars(lines, "self $/"+per.column(), func(l *Line) *float64 { return l.SelfUSD },
+		func(l *Line) string { return marked(l.mark(), output.AmountOf(r.shownPer(per, l, l.SelfUSD))) })
 	c.Figure("95% interval", func(l *Line) string { return r.intervalOf(l, per) })
-	c.Figure("share", func(l *Line) string { return marked(l.mark(), output.PercentOf(l.ShareOfProcessCPU)) })
-	c.Figure("incl $/"+string(per), func(l *Line) string { return output.AmountOf(r.dollarsPer(per, l, l.InclusiveUSD)) })
-	c.Figure("self core-h", func(l *Line) string { return marked(l.mark(), output.AmountOf(l.SelfCoreHours)) })
-	c.Figure("incl core-h", func(l *Line) string { return output.AmountOf(l.InclusiveCoreHours) })
+	c.Figure("share of CPU", func(l *Line) string { return marked(l.mark(), output.PercentOf(l.ShareOfProcessCPU)) })
+	c.Figure("incl $/"+per.column(), func(l *Line) string { return output.AmountOf(r.shownPer(per, l, l.InclusiveUSD)) })
+	c.Figure("self core-"+hours.name, func(l *Line) string { return marked(l.mark(), hours.text(l.SelfCoreHours)) })
+	c.Figure("incl core-"+hours.name, func(l *Line) string { return hours.text(l.InclusiveCoreHours) })
 	if slices.ContainsFunc(lines, func(l Line) bool { return l.SelfWallHours != nil }) {
-		c.addWall()
+		c.addWall(lines)
 	}
 	c.Figure("calls", (*Line).CallsText)
 	c.Plain("instances")
@@ -102,22 +104,25 @@ func (r *Table) lineTable(lines []Line, v View) *output.Table {
 		c.addPercentiles("wall", func(l *Line) *Percentiles { return l.Wall })
 	}
 	t := c.Table(lines)
-	t.Least = []string{"instances", "incl core-h", "records", "self core-h", "incl wall-h", "wall/call", "share", "incl $/" + string(per), "environment"}
-	t.Omit(output.Unknown)
+	t.Least = []string{"instances", "incl core-" + hours.name, "records", "self core-" + hours.name, "incl wall-h", "incl wall-s", "incl wall-ms", "wall/call", "share of CPU", "incl $/" + per.column(), "environment"}
+	t.Omit("", output.Unknown)
 	return t
 }
 
 // addWall adds columns for self wall time, its interval and inclusive wall time.
-func (c *lineColumns) addWall() {
-	c.Figure("self wall-h", func(l *Line) string {
+func (c *lineColumns) addWall(lines []Line) {
+	hours := hoursFor(lines, func(l *Line) *float64 { return l.InclusiveWallHours })
+	c.Figure("self wall-"+hours.name, func(l *Line) string {
 		mark := l.mark()
 		if l.SelfWallClipped {
 			mark = "c"
 		}
-		return marked(mark, output.AmountOf(l.SelfWallHours))
+		return marked(mark, hours.text(l.SelfWallHours))
 	})
-	c.Figure("wall 95%", func(l *Line) string { return output.Interval(l.SelfWallHoursInterval, output.Amount) })
-	c.Figure("incl wall-h", func(l *Line) string { return output.AmountOf(l.InclusiveWallHours) })
+	c.Figure("wall 95%", func(l *Line) string {
+		return output.Interval(l.SelfWallHoursInterval, func(x float64) string { return hours.text(&x) })
+	})
+	c.Figure("incl wall-"+hours.name, func(l *Line) string { return hours.text(l.InclusiveWallHours) })
 }
 
 func (c *lineColumns) addPercentiles(of string, percentiles func(*Line) *Percentiles) {
@@ -137,16 +142,44 @@ func (c *lineColumns) addPercentiles(of string, percentiles func(*Line) *Percent
 func (r *Table) callerTable(lines []Line, per Per) *output.Table {
 	c := &lineColumns{}
 	c.addNames(r.By)
-	c.addDollars(lines, "incl $/"+string(per), func(l *Line) *float64 { return l.InclusiveUSD },
-		func(l *Line) string { return output.AmountOf(r.dollarsPer(per, l, l.InclusiveUSD)) })
-	c.Figure("incl core-h", func(l *Line) string { return output.AmountOf(l.InclusiveCoreHours) })
-	if slices.ContainsFunc(lines, func(l Line) bool { return l.InclusiveWallHours != nil }) {
-		c.Figure("incl wall-h", func(l *Line) string { return output.AmountOf(l.InclusiveWallHours) })
-	}
+	c.addDollars(lines, "incl $/"+per.column(), func(l *Line) *float64 { return l.InclusiveUSD },
+		func(l *Line) string { return output.AmountOf(r.shownPer(per, l, l.InclusiveUSD)) })
+	core, wall := func(l *Line) *float64 { return l.InclusiveCoreHours }, func(l *Line) *float64 { return l.InclusiveWallHours }
+	coreHours, wallHours := hoursFor(lines, core), hoursFor(lines, wall)
+	c.Figure("incl core-"+coreHours.name, func(l *Line) string { return coreHours.text(core(l)) })
+	c.Figure("incl wall-"+wallHours.name, func(l *Line) string { return wallHours.text(wall(l)) })
 	c.Figure("calls", (*Line).CallsText)
 	t := c.Table(lines)
-	t.Omit(output.Unknown)
+	t.Omit("", output.Unknown)
 	return t
+}
+
+// hourUnit is a unit of a column of hours that fits its figures.
+type hourUnit struct {
+	name string
+	per  float64 // units in an hour
+}
+
+// hoursFor returns the unit that fits the largest figure: hours, seconds or milliseconds.
+func hoursFor(lines []Line, figure func(*Line) *float64) hourUnit {
+	most := 0.0
+	for i := range lines {
+		if x := figure(&lines[i]); x != nil {
+			most = max(most, math.Abs(*x))
+		}
+	}
+	switch {
+	case most == 0 || most >= 0.01:
+		return hourUnit{"h", 1}
+	case most*3600 >= 0.1:
+		return hourUnit{"s", 3600}
+	default:
+		return hourUnit{"ms", 3.6e6}
+	}
+}
+
+func (u hourUnit) text(hours *float64) string {
+	return output.Known(hours, func(x float64) string { return output.Amount(x * u.per) })
 }
 
 // CallsText returns the number of calls, with ">= " if it is a lower bound.
@@ -174,15 +207,15 @@ func (r *Table) intervalOf(l *Line, per Per) string {
 	case l.BelowResolution:
 		return fmt.Sprintf("below resolution (%s)", output.NanosOf(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:
-		return output.Known(r.dollarsPer(per, l, l.SelfUSDLeast), func(least float64) string { return ">= " + output.Amount(least) })
+		return output.Known(r.shownPer(per, l, l.SelfUSDLeast), func(least float64) string { return ">= " + output.Amount(least) })
 	case l.SelfCoreHoursLeast != nil:
 		return ">= " + output.AmountOf(l.SelfCoreHoursLeast) + " core-h"
-	case l.LowerBound && l.SelfCoreHours != nil:
-		return l.Warning
+	case l.Warning != "" && l.SelfCoreHours != nil:
+		return output.Unknown // a note gives the reason
 	case l.SelfUSDInterval == nil:
 		return l.SelfBounds()
 	}
-	low, high := r.dollarsPer(per, l, &l.SelfUSDInterval[0]), r.dollarsPer(per, l, &l.SelfUSDInterval[1])
+	low, high := r.shownPer(per, l, &l.SelfUSDInterval[0]), r.shownPer(per, l, &l.SelfUSDInterval[1])
 	if low == nil || high == nil {
 		return output.Unknown
 	}
@@ -194,13 +227,6 @@ func (l *Line) SelfBounds() string {
 	if l.SelfCoreHoursInterval == nil || !(*l.SelfCoreHours > 0) {
 		return output.Unknown
 	}
-	share := func(x float64) string {
-		if share := 100 * (x / *l.SelfCoreHours - 1); math.Abs(share) <= 999 {
-			return output.Change(share)
-		} else if share > 0 {
-			return ">+999%"
-		}
-		return "<-999%"
-	}
+	share := func(x float64) string { return output.Change(100 * (x / *l.SelfCoreHours - 1)) }
 	return share(l.SelfCoreHoursInterval[0]) + " " + share(l.SelfCoreHoursInterval[1])
 }

@@ -47,7 +47,7 @@ func TestDocument_By(t *testing.T) {
 			c.v.Per = PerDay
 		}
 		c.v.Zone, c.v.Now = time.UTC, fixture.Evening
-		r := computeWith(t, root, Options{Window: query.Window{From: fixture.Start, To: fixture.Evening}, By: by, Owners: o, Percentiles: c.v.Percentiles, Wall: true, Now: fixture.Evening})
+		r := computeWith(t, root, Options{Window: query.Window{From: fixture.Start, To: fixture.Evening}, By: by, Owners: o, Percentiles: c.v.Percentiles, Wall: true})
 		all += c.by + "\n" + documentText(t, r.Document(output.Text, c.v), output.Text) + "\n"
 		rows, err := csv.NewReader(strings.NewReader(documentText(t, r.Document(output.CSV, c.v), output.CSV))).ReadAll()
 		if err != nil || len(rows) != 1+len(r.Lines()) {
@@ -65,18 +65,20 @@ func TestDocument_StockSpans(t *testing.T) {
 		p.Call("web.Serve", "(entry)", at, 30*time.Millisecond, -1, 1, 0)
 		p.Call("web.Load", "web.Serve", at, 20*time.Millisecond, -1, 1, 0)
 	}
+	p.Resource.Environment = ""
 	item := p.Item()
 	for i := range item.Rows {
 		item.Rows[i].WeightBasis, item.Rows[i].Calls = methodspan.BasisThreshold, 1
 	}
-	r := computeWith(t, fixture.Write(t, []methodspan.Item{item}), Options{Window: date, Wall: true, Now: fixture.Evening})
+	r := computeWith(t, fixture.Write(t, []methodspan.Item{item}), Options{Window: date, Wall: true})
 	v := View{Per: PerDay, Zone: time.UTC, Now: fixture.Evening}
 	text := documentText(t, r.Document(output.Text, v), output.Text)
 	golden.Check(t, "stock.txt", text)
-	if strings.Contains(text, " - ") || strings.Contains(text, "how it adds up") {
+	if strings.Contains(text, " - ") || strings.Contains(text, "how it adds up") || strings.Contains(text, "environment") ||
+		!strings.Contains(text, "600 timed calls; wall time only: no CPU was sent\n") {
 		t.Errorf("figures without a value:\n%s", text)
 	}
-	if page := documentText(t, r.Document(output.MarkdownPage, v), output.MarkdownPage); !strings.Contains(page, "| self wall-h | wall 95% | incl wall-h | calls |") {
+	if page := documentText(t, r.Document(output.MarkdownPage, v), output.MarkdownPage); !strings.Contains(page, "| self wall-s | wall 95% | incl wall-s | calls |") {
 		t.Error(page)
 	}
 }
@@ -118,7 +120,7 @@ func TestDocument_GenericPrices(t *testing.T) {
 		items = append(items, item)
 	}
 	root := fixture.Write(t, items)
-	r := computeWith(t, root, Options{By: []Dimension{ByService}, Now: fixture.Evening})
+	r := computeWith(t, root, Options{By: []Dimension{ByService}})
 	marked := map[string]bool{}
 	text := documentText(t, r.Document(output.Text, View{Per: PerDay, Zone: time.UTC, Now: fixture.Evening}), output.Text)
 	for _, line := range regexp.MustCompile(`(?m)^(\w+) .* generic `).FindAllStringSubmatch(text, -1) {
@@ -127,7 +129,7 @@ func TestDocument_GenericPrices(t *testing.T) {
 	if got := fmt.Sprint(marked); got != "map[log:true shop:true]" {
 		t.Errorf("marked as generic: %s in\n%s", got, text)
 	}
-	methods := computeWith(t, root, Options{Now: fixture.Evening})
+	methods := computeWith(t, root, Options{})
 	for service, generic := range map[string]bool{"shop": true, "tax": false} {
 		s := methods.Spend(Budget{Name: service, Scope: rules.Scope{Service: service}, USDPerDay: 1e-6})
 		table, _ := BudgetTable([]Spending{s})
@@ -178,5 +180,30 @@ func TestMachines(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", c.name, want, text)
 			}
 		}
+	}
+}
+
+// Lines are sorted by the dollars that are shown, also if services ran for different times.
+func TestDocument_SortedByShownDollars(t *testing.T) {
+	var items []methodspan.Item
+	for service, minutes := range map[string]int{"long": 60, "short": 2} {
+		p := fixture.NewProcess("1", service, fixture.Start)
+		p.Resource.Service = service
+		for minute := range minutes {
+			at := fixture.Start.Add(time.Duration(minute) * time.Minute)
+			p.Counts("a.B", at, time.Minute, 1)
+			p.Call("a.B", "(entry)", at, time.Second, time.Duration(60-minutes+10)*time.Millisecond, 1, 1)
+		}
+		items = append(items, p.Item())
+	}
+	r := computeWith(t, fixture.Write(t, items), Options{})
+	for per, first := range map[Per]string{PerDay: "short", PerWindow: "long"} {
+		text := documentText(t, r.Document(output.Text, View{Per: per, Zone: time.UTC, Now: fixture.Evening}), output.Text)
+		if rows := regexp.MustCompile(`(?m)^(long|short) `).FindAllStringSubmatch(text, -1); len(rows) < 2 || rows[0][1] != first {
+			t.Errorf("by %s, want %s first:\n%s", per, first, text)
+		}
+	}
+	if r.Methods[0].Name != "short" {
+		t.Errorf("JSON begins with %s", r.Methods[0].Name)
 	}
 }

@@ -115,7 +115,11 @@ func (s *wallSums) finish(l *Line, unknown *unknownTime) {
 	}
 	l.SelfWallHours = new(s.selfX / nsPerHour)
 	total, interval, known := s.residuals.HallInterval(s.selfX, level)
-	if known {
+	few := s.n > float64(l.Measured) && l.Measured < stats.LeastRecords
+	if few {
+		l.Warning = string(stats.FewRecords)
+	}
+	if known && !few {
 		l.SelfWallHoursSE = new(total.SE / nsPerHour)
 		l.SelfWallHoursInterval = &[2]float64{max(0, interval.Low) / nsPerHour, interval.High / nsPerHour}
 	}
@@ -123,7 +127,7 @@ func (s *wallSums) finish(l *Line, unknown *unknownTime) {
 	for f, x := range s.functions {
 		orphans += unknown.maxExcess(f, x)
 	}
-	l.markUncertain(total, min(orphans, s.x), 0, known)
+	l.markUncertain(total, min(orphans, s.x), 0, 0, known)
 }
 
 // wallByCaller returns the wall time of calls by caller.

@@ -56,7 +56,7 @@ func wallOf(t *testing.T, root string, by ...Dimension) *Table {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := Compute(context.Background(), w, Options{Now: fixture.Start.Add(24 * time.Hour), Wall: true, By: by})
+	r, err := Compute(context.Background(), w, Options{Wall: true, By: by})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +174,25 @@ func TestWallTime_WithoutFrameworks(t *testing.T) {
 					near(t, "own time of Total", l.SelfWallHours, seconds/3600, 1e-9)
 				}
 			}
+		}
+	}
+}
+
+// A few sampled spans have no interval of their wall time.
+func TestWallTime_FewRecords(t *testing.T) {
+	for records, printed := range map[int]bool{1: false, 5: false, 300: true} {
+		p := fixture.NewProcess("1", "a", fixture.Start)
+		for n := range records {
+			wall := time.Duration(10+n%7) * time.Millisecond
+			p.Call("web.Serve", "(entry)", fixture.Start.Add(time.Duration(n)*10*time.Second), wall, -1, 0.1, 0)
+		}
+		item := p.Item()
+		for i := range item.Rows {
+			item.Rows[i].WeightBasis, item.Rows[i].Calls = methodspan.BasisThreshold, 10
+		}
+		l := wallOf(t, fixture.Write(t, []methodspan.Item{item})).Methods[0]
+		if l.SelfWallHours == nil || (l.SelfWallHoursInterval != nil) != printed || !printed && !l.Uncertain {
+			t.Errorf("%d records: %v hours, interval %v, uncertain %v", records, l.SelfWallHours, l.SelfWallHoursInterval, l.Uncertain)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestWindow_CutsRows(t *testing.T) {
 			{"09:00:00", "09:06:00", "09:00:00", "10:00:00"}, {"09:05:00", "09:50:00", "09:00:00", "10:00:00"},
 			{"09:59:30", "12:00:00", "09:00:00", "12:00:00"}, {"09:00:00", "10:00:00", "", ""},
 		} {
-			r := computeWith(t, root, Options{Window: query.Window{From: at(c.from), To: at(c.to)}, Now: fixture.Start.AddDate(0, 1, 0)})
+			r := computeWith(t, root, Options{Window: query.Window{From: at(c.from), To: at(c.to)}})
 			if level.name != "hour" {
 				if r.RowsBy == "hour" {
 					t.Errorf("%s %+v: rows by %s", level.name, c, r.RowsBy)
@@ -84,7 +84,7 @@ func TestWindow_MinutesOfLongRun(t *testing.T) {
 	root := fixture.Write(t, []methodspan.Item{p.Item()})
 	for i := range 3 {
 		from := fixture.Start.Add(time.Duration(i) * time.Minute)
-		r := computeWith(t, root, Options{Window: query.Window{From: from, To: from.Add(time.Minute)}, Now: fixture.Start.Add(time.Hour)})
+		r := computeWith(t, root, Options{Window: query.Window{From: from, To: from.Add(time.Minute)}})
 		if len(r.Methods) != 1 || r.Methods[0].SelfCoreHours == nil {
 			t.Fatalf("minute %d: %+v", i, r.Methods)
 		}
@@ -94,8 +94,9 @@ func TestWindow_MinutesOfLongRun(t *testing.T) {
 	}
 }
 
-// Hours without a process cost nothing. Hours before the first row are not observed.
-func TestWindow_SilentHours(t *testing.T) {
+// Dollars a day are scaled by the time from the first row to the last counts in the window. Gaps between runs belong
+// to it; rows before the window and the time after the last run do not.
+func TestWindow_RunningTime(t *testing.T) {
 	run := func(hours time.Duration) []methodspan.Item {
 		at := fixture.Start.Add(hours * time.Hour)
 		p := fixture.NewProcess("1", "a", at)
@@ -112,14 +113,14 @@ func TestWindow_SilentHours(t *testing.T) {
 		window     query.Window
 		days, usd  float64
 	}{
-		{"the only row", alone, day, 20. / 24, 0.1 * 24 / 20},
-		{"a row of the same date before", before, day, 1, 0.1},
-		{"a row of a date before", older, day, 1, 0.1},
-		{"until a time to come", older, query.Window{From: day.From, To: now.AddDate(0, 0, 1)}, 1, 0.1},
-		{"the past", older, query.Window{From: fixture.Start, To: fixture.Start.Add(2 * time.Hour)}, 2. / 24, 1.2},
-		{"everything", older, query.Window{From: now.AddDate(0, 0, -41)}, 92. / 24, 0.2 * 24 / 92},
+		{"the only run, 19 hours ago", alone, day, 1. / 24, 2.4},
+		{"a run before the window", before, day, 1. / 24, 2.4},
+		{"a run on a date before", older, day, 1. / 24, 2.4},
+		{"until a time to come", older, query.Window{From: day.From, To: now.AddDate(0, 0, 1)}, 1. / 24, 2.4},
+		{"the past", older, query.Window{From: fixture.Start, To: fixture.Start.Add(30 * time.Minute)}, 0.5 / 24, 4.8},
+		{"two runs", older, query.Window{From: now.AddDate(0, 0, -41)}, 73. / 24, 0.2 * 24 / 73},
 	} {
-		r := computeWith(t, c.root, Options{Window: c.window, Now: now})
+		r := computeWith(t, c.root, Options{Window: c.window})
 		if usd := *r.Services[0].PaidUSD / r.ObservedDays; math.Abs(r.ObservedDays-c.days) > 1e-9 || math.Abs(usd/c.usd-1) > 1e-6 {
 			t.Errorf("%s: %v dollars a day of %v days, want %v of %v", c.what, usd, r.ObservedDays, c.usd, c.days)
 		}

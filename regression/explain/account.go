@@ -113,7 +113,7 @@ func Accounts(ctx context.Context, o Options) ([]Account, error) {
 	for i := range accounts {
 		a := &accounts[i]
 		o.Filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
-		costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Now: o.Now})
+		costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter})
 		if err != nil {
 			return nil, err
 		}

@@ -109,7 +109,10 @@ func (a *Account) costs(row func(what, value string)) {
 	}
 	row("CPU time of a call", output.NanosOf(l.CPUNSPerCall)+" with all it calls")
 	row("wall time of a call", output.NanosOf(l.WallNSPerCall))
-	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", output.AmountOf(l.SelfUSDPerDay), output.AmountOf(l.SelfUSDPerMonth), l.SelfBounds())
+	own := fmt.Sprintf("$%s a day, $%s a month", output.AmountOf(l.SelfUSDPerDay), output.AmountOf(l.SelfUSDPerMonth))
+	if bounds := l.SelfBounds(); bounds != output.Unknown {
+		own += ", 95% interval " + bounds
+	}
 	switch {
 	case l.SelfUSDPerDay == nil:
 		own = "not known: no price, or no CPU measured"
@@ -117,7 +120,7 @@ func (a *Account) costs(row func(what, value string)) {
 			own = "no dollars of calls with a lower bound only; corehour cost --include-assumed has them"
 		}
 	case l.Uncertain:
-		own += " ~"
+		own = "~ " + own + ", " + l.Why
 	case l.Warning != "":
 		own += ", " + l.Warning
 	}
@@ -152,10 +155,10 @@ func (a *Account) verdicts(row func(what, value string)) {
 		row("inclusive change", v.Inclusive.String())
 	}
 	if v.Seen90Percent != nil {
-		row("power", fmt.Sprintf("%+.1f%% would have been seen with 90%% probability, +10%% with %s", *v.Seen90Percent, output.PercentOf(v.PowerAt10)))
+		row("power", fmt.Sprintf("%s would have been seen with 90%% probability, +10%% with %s", output.Change(*v.Seen90Percent), output.PercentOf(v.PowerAt10)))
 	}
 	if v.MixPercent != nil {
-		row("caller mix", fmt.Sprintf("%+.1f%%, not part of the change", *v.MixPercent))
+		row("caller mix", output.Change(*v.MixPercent)+", not part of the change")
 	}
 	for _, n := range v.Alerts {
 		row("alert", n.String())
@@ -173,7 +176,7 @@ func (a *Account) drifts(row func(what, value string)) {
 	case l.State == evaluation.NotProven:
 		row("drift", "~ not significantly more expensive over weeks")
 	default:
-		row("drift", fmt.Sprintf("%s: a %s of %+.1f%% (95%% interval %+.1f%% to %+.1f%%) since %s", evaluation.StateNames[l.State], l.Shape, *l.ChangePercent, l.Interval[0], l.Interval[1], *l.Since))
+		row("drift", fmt.Sprintf("%s: a %s of %s since %s", evaluation.StateNames[l.State], l.Shape, output.ChangeIn(*l.ChangePercent, *l.Interval), *l.Since))
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func priced(change func(*cost.Line)) *cost.Line {
 	l := &cost.Line{
 		Calls: 400, CPUNSPerCall: number(2e6), WallNSPerCall: number(3e6), SelfCoreHours: number(2), SelfCoreHoursInterval: &[2]float64{1, 3},
-		SelfUSDPerDay: number(1), SelfUSDPerMonth: number(30.4), USDPerDayBasis: "window of 2 h observed",
+		SelfUSDPerDay: number(1), SelfUSDPerMonth: number(30.4), USDPerDayBasis: "ran for 2 h",
 	}
 	change(l)
 	return l
@@ -40,10 +40,11 @@ func TestDocument_Facts(t *testing.T) {
 		{"nothing measured", Account{}, "cost nothing measured\nverdict nothing to compare\ndrift too little history", "own cost"},
 		{"no verdict", Account{NoVerdict: `only version "1" was seen`, NoDrift: "no closed day"}, "verdict only version \"1\" was seen\ndrift no closed day", "condition"},
 		{"cost", Account{Cost: priced(func(*cost.Line) {})},
-			"CPU time of a call 2ms with all it calls\nwall time of a call 3ms\nown cost $1.00 a day, $30.40 a month, 95% interval -50.0% +50.0%; window of 2 h observed\n", "~"},
-		{"uncertain", Account{Cost: priced(func(l *cost.Line) { l.Uncertain, l.Warning = true, "not printed" })}, "+50.0% ~; window", "not printed"},
-		{"warning", Account{Cost: priced(func(l *cost.Line) { l.Warning = "few records" })}, "+50.0%, few records; window", "generic"},
-		{"generic price", Account{Cost: priced(func(l *cost.Line) { l.GenericPrice = true })}, "observed, generic price\n", "~"},
+			"CPU time of a call 2ms with all it calls\nwall time of a call 3ms\nown cost $1.00 a day, $30.40 a month, 95% interval -50.0% +50.0%; ran for 2 h\n", "~"},
+		{"uncertain", Account{Cost: priced(func(l *cost.Line) { l.Uncertain, l.Why, l.Warning = true, "too few", "not printed" })}, "own cost ~ $1.00 a day, $30.40 a month, 95% interval -50.0% +50.0%, too few; ran", "not printed"},
+		{"no interval", Account{Cost: priced(func(l *cost.Line) { l.Uncertain, l.Why, l.SelfCoreHoursInterval = true, "too few", nil })}, "own cost ~ $1.00 a day, $30.40 a month, too few; ran", "interval"},
+		{"warning", Account{Cost: priced(func(l *cost.Line) { l.Warning = "few records" })}, "+50.0%, few records; ran", "generic"},
+		{"generic price", Account{Cost: priced(func(l *cost.Line) { l.GenericPrice = true })}, "ran for 2 h, generic price\n", "~"},
 		{"no price", Account{Cost: priced(func(l *cost.Line) { l.SelfUSDPerDay, l.GenericPrice = nil, true })}, "own cost not known: no price, or no CPU measured\n", "generic"},
 		{"assumed calls", Account{Cost: priced(func(l *cost.Line) { l.SelfUSDPerDay, l.AssumedCalls = nil, 400 })},
 			"calls >= 400; " + cost.AssumedNote(query.Service{}, 400) + "\n|own cost no dollars of calls with a lower bound only; corehour cost --include-assumed has them", "no price"},
@@ -57,7 +58,7 @@ func TestDocument_Facts(t *testing.T) {
 			Trace:  evidence.Trace{Decided: "an alert: every condition holds", Predicates: []evidence.Predicate{{Name: "change"}}},
 			Alerts: []named{{ID: "id", Kind: alert.Regression, USDPerDay: number(3), USDPerDayBasis: "a day", GenericPrice: true}}, Warnings: []string{"short"},
 		}}, "compared version 2 with 1 (chosen by version order, because nothing says which began first) by cpu time: by process\nverdict REGRESSED\nwhy an alert: every condition holds\n" +
-			"measured change +20.0% (+0.0% to +0.0%)\nsubtracted +5.0% (+0.0% to +0.0%): all methods\nremaining change +15.0% (+0.0% to +0.0%)\ninclusive change +18.0% (+0.0% to +0.0%)\n" +
+			"measured change +20.0% (0.0% to 0.0%)\nsubtracted +5.0% (0.0% to 0.0%): all methods\nremaining change +15.0% (0.0% to 0.0%)\ninclusive change +18.0% (0.0% to 0.0%)\n" +
 			"power +9.0% would have been seen with 90% probability, +10% with 91.0%\ncaller mix -1.0%, not part of the change\nalert id, regression, $3.00 generic a day more; a day\nweakened short\n" +
 			"|change -", "nothing to compare"},
 		{"not identified", Account{Verdict: &Verdict{Verdict: evidence.Verdict{State: evidence.NotProven, Measured: &evidence.Part{}, Inclusive: &evidence.Part{}, CommonReason: "few methods"}}},

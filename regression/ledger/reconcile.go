@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/query"
@@ -10,11 +9,11 @@ import (
 
 // Reconcile computes costs and records the services whose estimated costs of methods exceed the CPU time of their
 // processes: their probes need attention. It returns a line on each of them.
-func (r *Accounts) Reconcile(ctx context.Context, w *query.Warehouse, of query.Filter, window query.Window, now time.Time) (lines []string, err error) {
+func (r *Accounts) Reconcile(ctx context.Context, w *query.Warehouse, of query.Filter, window query.Window) (lines []string, err error) {
 	if !w.InFiles() { // BigQuery: each query costs money
 		return nil, nil
 	}
-	costs, err := cost.Compute(ctx, w, cost.Options{Filter: of, Window: window, Now: now, NoTails: true})
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: of, Window: window, NoTails: true})
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func checkAll(t *testing.T, roots ...string) (r *Accounts, text string) {
 func costText(t *testing.T, root string) string {
 	t.Helper()
 	w := openAll(t, root)
-	costs, err := cost.Compute(t.Context(), w, cost.Options{Now: days, Wall: true})
+	costs, err := cost.Compute(t.Context(), w, cost.Options{Wall: true})
 	if err == nil {
 		err = NoteMissing(t.Context(), w, query.Filter{}, costs, days)
 	}
@@ -238,7 +238,7 @@ func TestReconcile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := r.Reconcile(t.Context(), w, query.Filter{}, query.Window{}, fixture.Evening)
+	lines, err := r.Reconcile(t.Context(), w, query.Filter{}, query.Window{})
 	const excess = "self costs of shop were estimated at 0.0171 core-h in all, more than its process CPU of 0.0133, and are reconciled with it"
 	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], excess) || len(r.Reconciled) != 1 {
 		t.Fatalf("%q, %+v, %v", lines, r.Reconciled, err)

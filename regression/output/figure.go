@@ -168,9 +168,6 @@ func Change(percent float64) string {
 	return text
 }
 
-// Growth formats an increase in percent: 12.3% more, or a factor.
-func Growth(percent float64) string { return strings.TrimPrefix(Change(percent), "+") }
-
 // ChangeIn formats a change in percent with its 95% interval.
 func ChangeIn(percent float64, interval [2]float64) string {
 	return fmt.Sprintf("%s (95%% interval %s to %s)", Change(percent), Change(interval[0]), Change(interval[1]))

@@ -1,7 +1,7 @@
 // Package perday scales dollars of a period to dollars per day.
 //
 // Its invariant: dollars per day always come from a Basis and are printed together with it. The basis of a service
-// depends only on the rows of that service and the time of the query.
+// depends only on the rows of that service in the window.
 //
 // It knows no prices: it scales amounts that are priced already.
 package perday
@@ -17,33 +17,21 @@ const (
 	day = 24 * time.Hour
 	// DaysPerMonth gives a month of 730 hours, as cloud providers bill it.
 	DaysPerMonth = 365.0 / 12
-	// onTheirWay is the maximum delay of counts: an interval of at most a minute, and the time in queues.
-	onTheirWay = 3 * time.Minute
 )
 
 // Basis is the period that dollars per day are scaled from.
 type Basis struct{ Length time.Duration }
 
-// Observe returns the basis of a service in a window: the part that has passed, including hours without rows. It
-// starts with the first known row of the service, if that is later. It ends with the last counts if these are
-// recent, because the next ones have not arrived yet.
-func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
-	start, end := asked.From, asked.To
-	if o.Began.After(start) {
-		start = o.Began
+// Observe returns the basis of a service in a window: the time in which it ran, from its first row to its last counts.
+// It does not depend on the time of the query. Gaps between its runs belong to it: without them, a job that runs an
+// hour a day would cost 24 times its bill.
+func Observe(window query.Window, b query.Bill) Basis {
+	start, end := b.First, b.Counted
+	if start.Before(window.From) {
+		start = window.From
 	}
-	if end.IsZero() || end.After(now) {
-		if end = now; o.Counted.After(now) && (asked.To.IsZero() || asked.To.After(now)) {
-			end = o.Counted // the clock of the service is ahead: these hours have passed
-			if !asked.To.IsZero() && end.After(asked.To) {
-				end = asked.To
-			}
-		}
-	}
-	if o.Counted.IsZero() {
-		end = start
-	} else if o.Counted.Before(end) && end.Sub(o.Counted) < onTheirWay {
-		end = o.Counted
+	if !window.To.IsZero() && end.After(window.To) {
+		end = window.To
 	}
 	return Basis{max(0, end.Sub(start))}
 }
@@ -59,8 +47,8 @@ func (b Basis) PerDay(usd float64) (perDay float64, ok bool) {
 	return usd / b.Days(), true
 }
 
-// String returns a text like `window of 3 h 20 min observed`.
-func (b Basis) String() string { return "window of " + b.Text() + " observed" }
+// String returns a text like `ran for 3 h 20 min`.
+func (b Basis) String() string { return "ran for " + b.Text() }
 
 // Text returns the length in at most two units, like `3 h 20 min`.
 func (b Basis) Text() string {

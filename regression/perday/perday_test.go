@@ -7,11 +7,10 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-func TestObserve(t *testing.T) {
+func TestObserve_FirstRowToLastCounts(t *testing.T) {
 	at := func(minutes float64) time.Time {
 		return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
 	}
-	now := at(0)
 	for _, test := range []struct {
 		what           string
 		from, to       time.Time
@@ -19,15 +18,13 @@ func TestObserve(t *testing.T) {
 		want           time.Duration
 	}{
 		{"the service began within the window", at(-60), time.Time{}, at(-30), at(-0.5), 29*time.Minute + 30*time.Second},
-		{"a job that ended", at(-60), time.Time{}, at(-30), at(-10), 30 * time.Minute},
-		{"older rows of the same date", at(-60), time.Time{}, at(-600), at(-10), time.Hour},
+		{"a service that stopped", at(-60), at(0), at(-30), at(-10), 20 * time.Minute},
+		{"counts that reach beyond the window", at(-60), at(-30), at(-60), at(-29.5), 30 * time.Minute},
 		{"the second after the start", at(-60), time.Time{}, at(-1), at(-1).Add(time.Second), time.Second},
 		{"nothing was counted yet", at(-60), time.Time{}, at(-1), time.Time{}, 0},
-		{"a window in the past", at(-60), at(-30), at(-600), at(-30), 30 * time.Minute},
-		{"a window that ends later", at(-60), at(30), at(-600), at(-10), time.Hour},
-		{"a clock that is ahead", at(-60), time.Time{}, at(-600), at(20), 80 * time.Minute},
+		{"counts before the window only", at(-60), time.Time{}, at(-59), at(-70), 0},
 	} {
-		b := Observe(query.Window{From: test.from, To: test.to}, query.Observed{Began: test.first, Counted: test.counted}, now)
+		b := Observe(query.Window{From: test.from, To: test.to}, query.Bill{First: test.first, Counted: test.counted})
 		if b.Length != test.want {
 			t.Errorf("%s: %v, want %v", test.what, b.Length, test.want)
 		}
@@ -39,7 +36,7 @@ func TestBasis_String(t *testing.T) {
 		0: "0 s", 12 * time.Second: "12 s", 200 * time.Minute: "3 h 20 min", time.Hour: "1 h", 61 * time.Second: "1 min 1 s",
 		49 * time.Hour: "2 d 1 h", 24*time.Hour - time.Second: "1 d", 72 * time.Hour: "3 d",
 	} {
-		if got := (Basis{d}).String(); got != "window of "+want+" observed" {
+		if got := (Basis{d}).String(); got != "ran for "+want {
 			t.Errorf("%v: %s", d, got)
 		}
 	}

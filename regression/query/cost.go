@@ -243,8 +243,8 @@ func (w *Warehouse) fillOwners(ctx context.Context, f Filter, owner func(Class) 
 // Bill is the CPU time that the processes of a service used, and the CPU time that was paid for.
 type Bill struct {
 	Service
-	Observed
 	First, Last        time.Time // over all its rows in the window
+	Counted            time.Time // end of its last counts or process row; zero without any
 	Assumed            bool      // the sampling of some spans is unknown
 	Others             bool      // some spans come from other SDKs
 	Intervals          int64     // process rows with CPU time; 0 = not known
@@ -270,20 +270,17 @@ func (w *Warehouse) Bills(ctx context.Context, a CostQuery) ([]Bill, error) {
 	var out []Bill
 	err = w.queryRows(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var b Bill
-		var began, counted, first, last, assumed, others, listed int64
-		err := rows.Scan(nullable(&b.Namespace), nullable(&b.Name), nullable(&b.Environment), &began, nullable(&counted), &first, &last, &assumed, &others, &b.Intervals, &b.IntervalsWithCores,
+		var counted, first, last, assumed, others, listed int64
+		err := rows.Scan(nullable(&b.Namespace), nullable(&b.Name), nullable(&b.Environment), nullable(&counted), &first, &last, &assumed, &others, &b.Intervals, &b.IntervalsWithCores,
 			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances, &listed,
 			nullable(&b.CPUNS), nullable(&b.CPUUSD), nullable(&b.UnpricedCPUNS), &b.SDKNS, &b.SDKUSD, nullable(&b.PaidNS), nullable(&b.PaidUSD), nullable(&b.UnpricedPaidNS))
-		if b.Began, b.First, b.Last = timeOf(began), timeOf(first), timeOf(last); counted != 0 {
+		if b.First, b.Last = timeOf(first), timeOf(last); counted != 0 {
 			b.Counted = timeOf(counted)
 		}
 		b.Assumed, b.Others, b.ListPrice = assumed > 0, others > 0, listed > 0
 		out = append(out, b)
 		return err
 	})
-	if err == nil {
-		err = w.lookBack(ctx, a.Window, a.Filter, out)
-	}
 	return out, err
 }
 

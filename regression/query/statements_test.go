@@ -58,7 +58,7 @@ func statementsOf(t *testing.T, filter Filter, compared *Service) map[string]str
 		add("profile_warm_up_"+string(metric), "profile", ProfileQuery{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}, WarmUp: time.Minute}.scope())
 	}
 	add("members", "members", scope{Of: compared})
-	for _, template := range []string{"services", "places", "priced", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "measured_above_counted", "duplicates", "stock", "extent", "pending", "began", "assumed", "merged", "view_of_method_cost"} {
+	for _, template := range []string{"services", "places", "priced", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "measured_above_counted", "duplicates", "stock", "extent", "pending", "assumed", "merged", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
 	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, CostGroup: []string{"service_namespace", "service", "environment", "class", "method"}})

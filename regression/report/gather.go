@@ -74,7 +74,7 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 }
 
 func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) error {
-	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Now: o.Now, Wall: true})
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Wall: true})
 	if err != nil {
 		return err
 	}

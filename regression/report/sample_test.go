@@ -49,7 +49,7 @@ func sample() *Report {
 		Alerts: []alert.Alert{{
 			ID: "0123456789ab", Kind: alert.Regression, ServiceNamespace: "store", Service: "shop", Environment: "production", Class: "shop/tax", Method: "Rate",
 			BaseVersion: "1.9.0", HeadVersion: "1.10.0", Metric: "cpu", Basis: "own", Base: 300e3, Head: 600e3, ChangePercent: 100, Interval: [2]float64{80, 120},
-			USDPerDay: new(1.25), USDPerDayBasis: "window of 2 h observed",
+			USDPerDay: new(1.25), USDPerDayBasis: "ran for 2 h",
 		}},
 		AlertsLeft:  1,
 		Compared:    []Compared{{shop, "1.9.0", "1.10.0", "process start"}},

@@ -9,10 +9,14 @@ import (
 
 func TestConstants_Documented(t *testing.T) {
 	doctest.Contains(t, "background/statistics.md",
-		fmt.Sprintf("printed from max(%d, %g G^2) records", leastSample, 1/(mostSkew*mostSkew)),
-		fmt.Sprintf("sum(N^2 k2 / n)^1.5 must be at most %g", mostSkew),
+		fmt.Sprintf("(sum x)^2 / sum(x^2 / n) must be at least %d", LeastRecords),
+		fmt.Sprintf("at most %g of a line", mostOpen),
+		fmt.Sprintf("fewer than %d of them", gapRecords),
+		fmt.Sprintf("at least %d by a standard error", leastIndex),
+		fmt.Sprintf("by %g standard errors", heavyErrors),
+		fmt.Sprintf("skewness of the logarithms is above %g", heavySkewness),
 		fmt.Sprintf("Segments have at least %d days and p of at most %g", leastSegment, dateAlpha),
-		"`"+string(LowerBound)+"`", "`"+string(LowerBoundCPU)+"`",
+		"`"+string(LowerBound)+"`", "`"+string(LowerBoundCPU)+"`", "`"+string(FewRecords)+"`",
 	)
-	doctest.Contains(t, "background/cost-model.md", fmt.Sprintf("measured calls: %d, and %g times the square of the skewness", leastSample, 1/(mostSkew*mostSkew)))
+	doctest.Contains(t, "background/cost-model.md", fmt.Sprintf("%d measured calls", LeastRecords))
 }

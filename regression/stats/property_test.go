@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -224,69 +225,130 @@ func hallOf(sample []float64) (Estimate, Interval, bool) {
 	return r.HallInterval(total, 0.95)
 }
 
-func TestTailGate(t *testing.T) {
-	for _, c := range []struct {
-		records, skewness float64
-		ok                bool
-	}{{99, 0, false}, {100, 1.99, true}, {899, 6, false}, {901, 6, true}} {
-		sample := Sample{Calls: 1e6, Records: c.records, Powers: powersOf(c.skewness)}
-		if ok := TailGate(sample); ok != c.ok {
-			t.Errorf("%v records, skewness %v: %v", c.records, c.skewness, ok)
+func TestTailOf_FewRecords(t *testing.T) {
+	for records, few := range map[float64]bool{1: true, 5: true, 99: true, 100: false, 5000: false} {
+		sample := Sample{Calls: 1e6, Records: records, Powers: powersOf(2)}
+		if tail := TailOf(sample); tail.Few != few || tail.Open {
+			t.Errorf("%v records: %+v", records, tail)
 		}
 		// The same calls in two samples, and a complete sample without sampling error.
 		half := sample
 		half.Calls, half.Records = half.Calls/2, half.Records/2
-		if ok := TailGate(half, half, Sample{Calls: 5, Records: 5}); c.records > 100 && ok != c.ok {
-			t.Errorf("%v records of two samples, skewness %v: %v", c.records, c.skewness, ok)
+		if tail := TailOf(half, half, Sample{Calls: 5, Records: 5}); tail.Few != few {
+			t.Errorf("%v records of two samples: %+v", records, tail)
 		}
+		near(t, "skewness of the total", TailOf(sample).Skewness, min(1, 2/math.Sqrt(records)), 1e-9)
 	}
-	if !TailGate(Sample{Calls: 10, Records: 10}) || TailGate(Sample{Calls: 1e4, Records: 1e3}) {
+	if !TailOf(Sample{Calls: 1e4, Records: 5, Powers: Powers{N: 5}}).Few {
+		t.Error("five calls that took no time have an interval")
+	}
+	if TailOf(Sample{Calls: 10, Records: 10}).Few || !TailOf(Sample{Calls: 1e4, Records: 1e3}).Few {
 		t.Error("all calls are no sample, and nothing is known of calls without powers")
 	}
 	// Ten thousand records of a twentieth of the total give no information about the rest, which has few records.
 	small := Sample{Calls: 1e6, Records: 1e4, Powers: powersOf(1)}
-	for few, ok := range map[float64]bool{80: false, 101: true} {
-		if big := (Sample{Calls: 2e7, Records: few, Powers: powersOf(1)}); TailGate(small, big) != ok {
-			t.Errorf("%v records of nearly all of the total: want %v", few, ok)
+	for few, want := range map[float64]bool{80: true, 101: false} {
+		if big := (Sample{Calls: 2e7, Records: few, Powers: powersOf(1)}); TailOf(small, big).Few != want {
+			t.Errorf("%v records of nearly all of the total: want %v", few, want)
 		}
 	}
 	// An exponential variable has the powers k!, and skewness 2.
 	near(t, "skewness", Powers{N: 3, X: 3, XX: 6, XXX: 18}.Skewness(), 2, 1e-12)
 }
 
-// The tail index is estimated from the largest values; with few records it is unknown.
-func TestOctaves_Heavy(t *testing.T) {
+// Only a tail without a variance, or values far above all others, are open: the tail of a lognormal distribution is
+// not.
+func TestOctaves_Open(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 15))
-	heavy := func(n int, draw func() float64) bool {
-		o := Octaves{}
-		for range n {
-			x := draw()
-			o.Add(Octaves{int(math.Floor(2 * math.Log2(x))): {Records: 1, N: 1, Logs: math.Log(x)}})
+	lognormal := func(s float64) func() float64 { return func() float64 { return math.Exp(s * r.NormFloat64()) } }
+	pareto := func(a float64) func() float64 { return func() float64 { return math.Exp(r.ExpFloat64() / a) } }
+	rare := func(share, factor float64) func() float64 {
+		return func() float64 {
+			x := math.Exp(0.5 * r.NormFloat64())
+			if r.Float64() < share {
+				x *= factor
+			}
+			return x
 		}
-		return o.Heavy()
 	}
 	for _, c := range []struct {
 		name        string
 		n           int
 		draw        func() float64
-		least, most int // limits of the number of heavy results in 200 trials
+		least, most int     // limits of the number of open results in 200 trials
+		sample      float64 // records of the sample, 0 = n
 	}{
-		{"Pareto 1.5", 300, func() float64 { return math.Exp(r.ExpFloat64() / 1.5) }, 198, 200},
-		{"Pareto 1.5", 10_000, func() float64 { return math.Exp(r.ExpFloat64() / 1.5) }, 200, 200},
-		{"Pareto 3.5", 10_000, func() float64 { return math.Exp(r.ExpFloat64() / 3.5) }, 0, 10},
-		{"lognormal 0.5", 300, func() float64 { return math.Exp(0.5 * r.NormFloat64()) }, 0, 40},
-		{"lognormal 1", 10_000, func() float64 { return math.Exp(r.NormFloat64()) }, 0, 100},
-		{"constant", 300, func() float64 { return 5.0 }, 0, 0},
-		{"few", 99, func() float64 { return math.Exp(r.ExpFloat64()) }, 0, 0},
+		{"Pareto 1.3", 120, pareto(1.3), 192, 200, 0},
+		{"Pareto 1.3", 400, pareto(1.3), 197, 200, 0},
+		{"Pareto 1.5", 10_000, pareto(1.5), 199, 200, 0},
+		{"Pareto 3", 400, pareto(3), 0, 16, 0},
+		{"Pareto 3.5", 10_000, pareto(3.5), 0, 6, 0},
+		{"lognormal 0.5", 120, lognormal(0.5), 0, 2, 0},
+		{"lognormal 1", 120, lognormal(1), 0, 20, 0},
+		{"lognormal 1", 400, lognormal(1), 0, 18, 0},
+		{"lognormal 1", 10_000, lognormal(1), 0, 10, 0},
+		{"lognormal 1.5", 400, lognormal(1.5), 0, 30, 0},
+		{"3 in 1,000 cost 400 times", 5000, rare(0.003, 400), 0, 40, 0},
+		{"1 in 200 costs 300 times, in 300 records", 300, rare(1./200, 300), 130, 200, 0},
+		{"5 in 100 cost 30 times", 10_000, rare(0.05, 30), 0, 12, 0},
+		{"3 in 1,000 cost 400 times, in a sample of 400", 5000, rare(0.003, 400), 195, 200, 400},
+		{"lognormal 1, in a sample of 120", 5000, lognormal(1), 0, 20, 120},
+		{"constant", 300, func() float64 { return 5.0 }, 0, 0, 0},
 	} {
-		n := 0
+		open := 0
 		for range 200 {
-			if heavy(c.n, c.draw) {
-				n++
+			o := Octaves{}
+			for range c.n {
+				x := c.draw()
+				o.Add(Octaves{int(math.Floor(2 * math.Log2(x))): {Records: 1, N: 1, Logs: math.Log(x)}})
+			}
+			if o.Open(cmp.Or(c.sample, float64(c.n))) {
+				open++
 			}
 		}
-		if n < c.least || n > c.most {
-			t.Errorf("%s, %d records: %d of 200 have a heavy tail, want %d to %d", c.name, c.n, n, c.least, c.most)
+		if open < c.least || open > c.most {
+			t.Errorf("%s, %d records: %d of 200 have an open tail, want %d to %d", c.name, c.n, open, c.least, c.most)
+		}
+	}
+}
+
+// The interval of a total covers the truth also where the clusters are less skewed than the calls.
+func TestSkewedInterval_Coverage(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 25))
+	const trials, buckets = 2000, 40
+	for _, c := range []struct {
+		spread float64
+		n      int
+	}{{0.5, 120}, {1, 120}, {1, 400}, {1.5, 400}, {2, 1600}} {
+		held, hall := 0, 0
+		for range trials {
+			var sizes, sums [buckets]float64
+			sample := Sample{Calls: 100 * float64(c.n), Records: float64(c.n), Octaves: Octaves{}}
+			for range c.n {
+				x, bucket := math.Exp(c.spread*r.NormFloat64()), r.IntN(buckets)
+				sizes[bucket]++
+				sums[bucket] += x
+				sample.Powers.Add(Powers{1, x, x * x, x * x * x})
+				sample.Octaves.Add(Octaves{int(math.Floor(2 * math.Log2(x))): {Records: 1, N: 1, Logs: math.Log(x)}})
+			}
+			total, residuals := sample.Powers.X, Residuals{}
+			for i, n := range sizes {
+				if n > 0 {
+					d := sums[i] - total/float64(c.n)*n
+					residuals.Count, residuals.Squares, residuals.Cubes = residuals.Count+1, residuals.Squares+d*d, residuals.Cubes+d*d*d
+				}
+			}
+			truth := float64(c.n) * math.Exp(c.spread*c.spread/2)
+			if _, i, _ := residuals.SkewedInterval(total, 0.95, TailOf(sample).Skewness); i.Low <= truth && truth <= i.High {
+				held++
+			}
+			if _, i, _ := residuals.HallInterval(total, 0.95); i.Low <= truth && truth <= i.High {
+				hall++
+			}
+		}
+		t.Logf("lognormal %v, %d records: %.1f%% covered, %.1f%% by the skewness of clusters alone", c.spread, c.n, 100*float64(held)/trials, 100*float64(hall)/trials)
+		if share := float64(held) / trials; share < 0.93 || share > 0.99 || held < hall {
+			t.Errorf("lognormal %v, %d records: %d of %d covered, %d by the skewness of clusters alone", c.spread, c.n, held, trials, hall)
 		}
 	}
 }

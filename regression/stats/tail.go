@@ -4,25 +4,26 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Warning is a reason to trust a figure less. It is returned with the figure.
 type Warning string
 
 const (
-	// LowerBound is the warning for a total whose tail was not sampled.
+	// LowerBound is the warning for a total that calls too rare for the sample can determine.
 	LowerBound Warning = "lower bound, tail not sampled"
 	// LowerBoundCPU is the warning for a total of CPU times whose tail was sampled by wall time, with CPU times
 	// missing for part of it.
 	LowerBoundCPU Warning = "lower bound, CPU tail not sampled"
+	// FewRecords is the warning for a total of fewer than LeastRecords records.
+	FewRecords Warning = "too few timed calls for an interval"
 )
 
-const (
-	leastSample = 100
-	// mostSkew is the maximum skewness of an estimated total for a valid interval. The mean of n records of skewness G
-	// has skewness G/sqrt(n), and n >= 25 G^2 is Cochran's rule (Sampling Techniques, 3rd ed., section 2.15).
-	mostSkew = 1.0 / 5
-)
+// LeastRecords is the number of records that an interval needs. With fewer, a tail of Pareto form and two values far
+// apart look like a lognormal distribution.
+const LeastRecords = 100
 
 // Sample is a set of measured calls.
 type Sample struct {
@@ -31,14 +32,25 @@ type Sample struct {
 	Octaves        Octaves // of single calls; nil: the tail is not tested
 }
 
-// TailGate reports whether the interval of a total over several samples can be shown. It needs 100 records and at
-// least 25 G^2 records, where G is the skewness of single calls. With fewer, calls too rare to be sampled yet can
-// dominate the total. For several samples the skewness of the sum counts, and records are weighted by their part of
-// the total: many records of a cheap sample give no information about the few of an expensive one. Samples with a
-// heavy tail, whose skewness no number of records can estimate, can make up at most a tenth of the total. A complete
-// sample of all calls has no sampling error.
-func TailGate(samples ...Sample) bool {
-	var unsure, variance, cube, total, heavy float64
+// Tail describes the sampling error of a total over several samples.
+type Tail struct {
+	// Skewness is that of the estimated total, at most 1. It assumes a lognormal distribution with the spread of the
+	// larger half of the calls, unless the calls are more skewed: a sample lacks the rarest calls.
+	Skewness float64
+	// Few is set if the total depends on fewer than LeastRecords records.
+	Few bool
+	// Open is set if the most expensive calls, seen too rarely, can determine the total.
+	Open bool
+}
+
+// mostOpen is the largest part of a total in samples with an open tail.
+const mostOpen = 0.1
+
+// TailOf returns the tail of a total over several samples. Records are weighted by their part of the total: many
+// records of a cheap sample give no information about the few of an expensive one. A complete sample of all calls has
+// no sampling error.
+func TailOf(samples ...Sample) Tail {
+	var unsure, variance, cube, total, open float64
 	chance := false
 	for _, s := range samples {
 		x := 0.0
@@ -50,18 +62,26 @@ func TailGate(samples ...Sample) bool {
 			continue
 		}
 		chance = true
-		if s.Octaves != nil && s.Octaves.Heavy() {
-			heavy += x
-		}
 		square, third, ok := s.Powers.central()
 		if !ok || s.Records == 0 {
-			return false
+			return Tail{Few: true}
+		}
+		if s.Octaves != nil {
+			third = max(third, s.Octaves.lognormalSkewness()*math.Pow(square, 1.5))
+			if s.Octaves.Open(s.Records) {
+				open += x
+			}
 		}
 		unsure += x * x / s.Records
 		variance += s.Calls * s.Calls * square / s.Records
 		cube += s.Calls * s.Calls * s.Calls * third / (s.Records * s.Records)
 	}
-	return !chance || total*total >= leastSample*unsure && heavy <= mostHeavy*total && cube <= mostSkew*math.Pow(variance, 1.5)
+	enough := total > 0 && total*total*(1+1e-9) >= LeastRecords*unsure // calls without any time have no spread
+	t := Tail{Few: chance && !enough, Open: open > mostOpen*total}
+	if variance > 0 {
+		t.Skewness = min(1, cube/math.Pow(variance, 1.5))
+	}
+	return t
 }
 
 // Octave holds sums over the values of one half octave: the number of records, the number of calls N that they
@@ -80,38 +100,143 @@ func (o Octaves) Add(other Octaves) {
 }
 
 const (
-	// tailRecords times the root of the number of records is the number of largest values from which the index of a
-	// tail is estimated.
-	tailRecords = 2
-	// tailErrors is the number of standard errors by which the index must exceed leastIndex. Below an index of 2 the
-	// variance is infinite, and the coverage of an interval falls the less of the tail was sampled.
-	tailErrors = 2
-	leastIndex = 2.2
-	mostHeavy  = 0.1
+	// leastIndex is the tail index below which the variance is infinite and no interval covers the truth.
+	leastIndex = 2
+	// heavyErrors is the number of standard errors by which a tail must be longer than that of the lognormal
+	// distribution with the same body, and heavySkewness the skewness of logarithms that no such distribution has in
+	// 100 records.
+	heavyErrors   = 1.8
+	heavySkewness = 0.8
+	// A gap is more than gapOctaves half octaves without a value, below fewer than gapRecords records of a sample.
+	gapOctaves = 4
+	gapRecords = 5
 )
 
-// Heavy reports whether the tail can be too heavy for a valid interval. It applies Hill's estimator of the tail index
-// (1975) to the largest values, starting at a half octave. With fewer than 100 records it returns false.
-func (o Octaves) Heavy() bool {
-	records := 0.0
+// Open reports whether the largest values are too rare to know how much they add to a sample of a number of records:
+// there is a gap below them, or the tail is heavy. The values can be those of a longer time than the sample's.
+func (o Octaves) Open(records float64) bool {
+	return o.gap(min(1, records/o.sum().Records)) || o.heavy()
+}
+
+// keys returns the half octaves with values, the largest first.
+func (o Octaves) keys() []int {
+	keys := slices.Sorted(maps.Keys(o))
+	slices.Reverse(keys)
+	return keys
+}
+
+// sum returns the sums over all values.
+func (o Octaves) sum() (all Octave) {
 	for _, p := range o {
-		records += p.Records
+		all = Octave{all.Records + p.Records, all.N + p.N, all.Logs + p.Logs}
 	}
-	if records < leastSample {
+	return all
+}
+
+// gap reports whether a sample of a share of the records expects fewer than gapRecords above a gap.
+func (o Octaves) gap(share float64) bool {
+	keys, above := o.keys(), 0.0
+	for i, k := range keys {
+		if i > 0 && keys[i-1]-k > gapOctaves {
+			return true
+		}
+		if above += o[k].Records * share; above >= gapRecords {
+			return false
+		}
+	}
+	return true // the other calls took no time
+}
+
+// heavy reports whether the index of the tail can be below leastIndex. Hill's estimator (1975), over the largest
+// 2 sqrt(n) and sqrt(n) of n values, must exceed it by a standard error. For lognormal values the estimator rises only
+// slowly with n. So a tail is light, too, if it is as long as that of the lognormal distribution with the same median
+// and the same quantile at its beginning.
+func (o Octaves) heavy() bool {
+	all := o.sum()
+	tail, from := o.largest(2 * math.Sqrt(all.Records))
+	top, topFrom := o.largest(math.Sqrt(all.Records))
+	if tail.bounded(from) || top.bounded(topFrom) {
 		return false
 	}
-	want := tailRecords * math.Sqrt(records)
-	var tail Octave
-	for _, k := range slices.Backward(slices.Sorted(maps.Keys(o))) {
-		p := o[k]
-		tail = Octave{tail.Records + p.Records, tail.N + p.N, tail.Logs + p.Logs}
-		if tail.Records < want {
-			continue
-		}
-		excess := tail.Logs/tail.N - float64(k)/2*math.Ln2
-		return !(1/excess*(1-tailErrors/math.Sqrt(tail.Records)) >= leastIndex)
+	share := tail.N / all.N
+	if share >= 0.5 {
+		return false
 	}
-	return false
+	normal := distuv.UnitNormal
+	z := normal.Quantile(1 - share)
+	spread := (from - o.median()) / z
+	lognormal := spread * (normal.Prob(z)/share - z) // mean excess of its logarithms
+	return math.Log(tail.excess(from)/lognormal)*math.Sqrt(tail.Records) > heavyErrors || o.logSkewness() > heavySkewness
+}
+
+// largest returns the sums over at least want of the largest records, and the logarithm of the value where they begin.
+func (o Octaves) largest(want float64) (tail Octave, from float64) {
+	for _, k := range o.keys() {
+		p := o[k]
+		tail, from = Octave{tail.Records + p.Records, tail.N + p.N, tail.Logs + p.Logs}, begin(k)
+		if tail.Records >= want {
+			break
+		}
+	}
+	return tail, from
+}
+
+// begin returns the logarithm of the lower end of a half octave.
+func begin(k int) float64 { return float64(k) / 2 * math.Ln2 }
+
+// withinOctave is the variance of logarithms that are uniform in a half octave.
+const withinOctave = math.Ln2 * math.Ln2 / 48
+
+// bounded reports whether Hill's estimate of the tail index exceeds leastIndex by a standard error.
+func (p Octave) bounded(from float64) bool {
+	return 1-1/math.Sqrt(p.Records) >= leastIndex*p.excess(from)
+}
+
+// excess returns the mean of the logarithms above from.
+func (p Octave) excess(from float64) float64 { return p.Logs/p.N - from }
+
+// median returns the median of the logarithms.
+func (o Octaves) median() float64 {
+	above, half := 0.0, o.sum().N/2
+	for _, k := range o.keys() {
+		if n := o[k].N; above+n >= half {
+			return begin(k) + (1-(half-above)/n)*math.Ln2/2
+		}
+		above += o[k].N
+	}
+	return 0
+}
+
+// logSkewness returns the skewness of the logarithms.
+func (o Octaves) logSkewness() float64 {
+	all := o.sum()
+	var square, cube float64
+	for _, p := range o {
+		d := p.excess(all.Logs / all.N)
+		square, cube = square+p.N*(d*d+withinOctave), cube+p.N*d*d*d
+	}
+	return cube / all.N / math.Pow(square/all.N, 1.5)
+}
+
+// lognormalSkewness returns the skewness of the lognormal distribution whose logarithms spread around their median as
+// those of the larger half of the values do.
+func (o Octaves) lognormalSkewness() float64 {
+	median := o.median()
+	var n, square float64
+	for k, p := range o {
+		switch d := begin(k) - median; {
+		case d >= 0:
+			n, square = n+p.N, square+p.N*(p.excess(median)*p.excess(median)+withinOctave)
+		case d > -math.Ln2/2: // the octave of the median
+			part := d + math.Ln2/2
+			n, square = n+p.N*part/(math.Ln2/2), square+p.N*part/(math.Ln2/2)*part*part/3
+		}
+	}
+	if !(n > 0) {
+		return 0
+	}
+	e := math.Exp(min(20, square/n))
+	return (e + 2) * math.Sqrt(e-1)
 }
 
 // Powers holds sums of powers of the values of single calls. They can be added.

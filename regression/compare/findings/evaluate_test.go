@@ -52,7 +52,7 @@ func TestEvaluate_AlertDollars(t *testing.T) {
 	}
 	// Version 1.10.0 starts half an hour after 1.9.0.
 	own := open(t, root, query.Window{From: fixture.Start.Add(30 * time.Minute)})
-	costs, err := cost.Compute(t.Context(), own, cost.Options{By: []cost.Dimension{cost.ByMethod, cost.ByVersion}, Now: fixture.Evening})
+	costs, err := cost.Compute(t.Context(), own, cost.Options{By: []cost.Dimension{cost.ByMethod, cost.ByVersion}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestEvaluate_AlertDollars(t *testing.T) {
 			}
 			a := f.Alerts[0]
 			want := *l.SelfUSDPerDay * (a.Head - a.Base) / a.Head
-			if a.Method != "Rate" || a.USDPerDay == nil || math.Abs(*a.USDPerDay/want-1) > 1e-9 || a.USDPerDayBasis != "window of 1 h 30 min observed" {
+			if a.Method != "Rate" || a.USDPerDay == nil || math.Abs(*a.USDPerDay/want-1) > 1e-9 || a.USDPerDayBasis != "ran for 40 min" {
 				t.Errorf("%s: $%v a day, %s, want $%v", f.Method, *a.USDPerDay, a.USDPerDayBasis, want)
 			}
 		}
@@ -184,5 +184,21 @@ func TestEvaluate_WindowOver(t *testing.T) {
 		if err != nil || len(f.Alerts) != c.alerts || c.alerts > 0 && f.Alerts[0].Kind != alert.Regression {
 			t.Errorf("until %s, at %s: %+v, %v", c.to, c.now, f.Alerts, err)
 		}
+	}
+}
+
+// Dollars of an alert do not depend on the time of the query: two hours after the last rows they are the same.
+func TestEvaluate_AlertDollarsAfterStop(t *testing.T) {
+	root := fixture.TwoReleases(t, 0.5)
+	var usd []float64
+	for _, at := range []time.Time{fixture.Evening, fixture.Evening.Add(2 * time.Hour)} {
+		found := evaluate(t, root, pairs.Options{AsOf: at, WarmUp: evidence.Learn})
+		if len(found.Alerts) != 1 || found.Alerts[0].USDPerDay == nil {
+			t.Fatalf("%v: %+v", at, found.Alerts)
+		}
+		usd = append(usd, *found.Alerts[0].USDPerDay)
+	}
+	if usd[0] != usd[1] {
+		t.Errorf("$%v a day, two hours later $%v", usd[0], usd[1])
 	}
 }

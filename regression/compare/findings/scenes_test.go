@@ -40,7 +40,7 @@ func TestFindings_GeneratedDeployments(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	costs, err := cost.Compute(t.Context(), w, cost.Options{Now: now})
+	costs, err := cost.Compute(t.Context(), w, cost.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func example() *Findings {
 	shop.WholeService, shop.Warnings = &whole, []string{"time buckets of 30s"}
 	f := &Findings{Threshold: 2, Sorted: delivery.NewSorted(), Warnings: []string{"a clock is ahead"}}
 	f.Alerts = []alert.Alert{
-		raise(shop, alert.Regression, "id1", "regressed", func(a *alert.Alert) { a.USDPerDay, a.USDPerDayBasis = number(12), "window of 2 h observed" }),
+		raise(shop, alert.Regression, "id1", "regressed", func(a *alert.Alert) { a.USDPerDay, a.USDPerDayBasis = number(12), "ran for 2 h" }),
 		raise(shop, alert.MoreCalls, "id2", "called", func(a *alert.Alert) {
 			a.Caller, a.Basis, a.Base, a.Head, a.ChangePercent = "shop.regressed", "calls", 1, 3, 200
 		}),

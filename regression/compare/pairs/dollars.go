@@ -21,7 +21,7 @@ func dayOfHead(ctx context.Context, w *query.Warehouse, p Pair, o Options) func(
 			window.To = p.Head.Last
 		}
 		var err error
-		day, err = cost.DayOf(ctx, w, window, p.Service, p.Head.Version, cost.Options{Now: o.AsOf})
+		day, err = cost.DayOf(ctx, w, window, p.Service, p.Head.Version, cost.Options{})
 		return day, err
 	}
 }

@@ -44,7 +44,7 @@ func TestEvaluate_AlertDollars(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		week, err := cost.Compute(t.Context(), w, cost.Options{Now: now})
+		week, err := cost.Compute(t.Context(), w, cost.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func (o *Options) histories(ctx context.Context, w *query.Warehouse, window quer
 		h.deployments = pairs.Deployments(byService[h.Service])
 		h.assumed = assumedOf(byService[h.Service])
 		h.cost = func(window query.Window) (*cost.Day, error) {
-			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: o.Now})
+			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{})
 		}
 	}
 	return all, nil

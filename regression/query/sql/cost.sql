@@ -316,7 +316,7 @@ ORDER BY what, service_namespace, service, environment, version, name, caller, c
 WITH seen AS (
   SELECT
     {{.Service "c."}},
-    MIN(c.start_ns) AS began_ns, MAX(CASE WHEN {{.Kind "c." "counts" "process"}} OR c.calls > 0 THEN c.end_ns END) AS counted_ns,
+    MAX(CASE WHEN {{.Kind "c." "counts" "process"}} OR c.calls > 0 THEN c.end_ns END) AS counted_ns,
     MIN(CASE WHEN c.start_ns >= {{.Param}}from_ns THEN c.start_ns END) AS first_ns,
     MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns THEN c.end_ns END) AS last_ns,
     MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.weight_basis = 'assumed' THEN 1 ELSE 0 END) AS assumed,
@@ -412,7 +412,7 @@ bills AS (
   GROUP BY {{.Service ""}}
 )
 SELECT
-  {{.Service "s."}}, s.began_ns, s.counted_ns, s.first_ns, s.last_ns, CAST(s.assumed AS {{.Long}}) AS assumed, CAST(s.others AS {{.Long}}) AS others,
+  {{.Service "s."}}, s.counted_ns, s.first_ns, s.last_ns, CAST(s.assumed AS {{.Long}}) AS assumed, CAST(s.others AS {{.Long}}) AS others,
   CAST(COALESCE(b.intervals, 0) AS {{.Long}}) AS intervals,
   CAST(COALESCE(b.with_cores, 0) AS {{.Long}}) AS intervals_with_cores,
   CAST(COALESCE(b.alone, 0) AS {{.Long}}) AS intervals_alone,

@@ -23,13 +23,3 @@ SELECT * FROM uncounted
 {{define "uncounted_from"}}
 SELECT COALESCE(MIN(until_ns), -1) FROM uncounted
 {{end}}
-
-{{define "began"}}
--- When the first row of each service begins.
-SELECT {{.Service ""}}, MIN(start_ns) AS began_ns
-FROM {{.Calls}}
-WHERE start_ns < {{.Param}}to_ns
-  {{.Only ""}}
-GROUP BY {{.Service ""}}
-ORDER BY {{.Service ""}}
-{{end}}
