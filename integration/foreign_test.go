@@ -29,8 +29,8 @@ func foreignRows(t *testing.T, p *pipeline, service string) []foreignRow {
 	t.Helper()
 	requireSoundRows(t, p)
 	return query[foreignRow](t, p, `SELECT class || '.' || method AS name, caller, weight_basis, version, cpu_state,
-		COUNT(*) AS row_count, SUM(calls) AS calls, SUM(wall_ns) AS wall_ns, SUM(cpu_ns) AS cpu_ns, MAX(p) AS p
-		FROM method_calls WHERE service = '`+service+`' AND kind = 'call' GROUP BY ALL ORDER BY ALL`)
+		COUNT(*) FILTER (WHERE kind = 'call') AS row_count, SUM(calls) AS calls, SUM(wall_ns) AS wall_ns, SUM(cpu_ns) AS cpu_ns, MAX(p) AS p
+		FROM method_calls WHERE service = '`+service+`' AND kind IN ('call', 'counts') GROUP BY ALL ORDER BY ALL`)
 }
 
 // clientMethod is a client's own record of one method, with its time read inside of the spans and

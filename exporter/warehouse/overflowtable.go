@@ -186,7 +186,10 @@ func (f *overflowTable) addRow(r *methodspan.Row, resource int32) bool {
 		resource: resource, counts: r.Kind == methodspan.KindCounts,
 		class: r.Class, method: r.Method, signature: r.Signature, caller: r.Caller,
 		stratum: r.Stratum, basis: r.WeightBasis, tier: r.Tier, source: r.PriceSource,
-		price: unpriced, p: r.P, cpuP: r.CPUP, minute: r.StartNS / nsPerMin,
+		price: unpriced, minute: r.StartNS / nsPerMin,
+	}
+	if !c.counts {
+		c.p, c.cpuP = r.P, r.CPUP
 	}
 	if r.USDPerCoreHour != nil {
 		c.price = *r.USDPerCoreHour

@@ -98,7 +98,7 @@ var All = []Column{
 	rare(list("wall_hist", bins, "see below", "nothing timed, or only one value")),
 	rare(list("cpu_hist", bins, "see below", "as above, for CPU")),
 	rare(optional("cpu_waits", Double, "times that calls with timed CPU gave up the processor", "none; not known")),
-	optional("p", Double, "in rollups 1/w_wall, unless `reason` is `rest`", "no measurement in the row"),
+	optional("p", Double, "in rollups 1/w_wall, unless `reason` is `rest`; of `counts`: the calls have the variance calls × (1-p)/p", "no measurement in the row, or exact calls"),
 	optional("cpu_p", Double, "given that the call was timed; can exceed 1 on sums", "no CPU measurement in the row"),
 	rare(optional("stratum", String, "`tail`", "not of the tail")),
 	optional("configured_rate", Double, "probability", "not stamped, or a sum"),

@@ -198,8 +198,11 @@ func (c *conversion) fill(r *Row, span ptrace.Span, s *shared) spanOutcome {
 	case KindCall:
 		ok = fillCall(r, span, p)
 	case KindCounts:
-		r.Calls, ok = float64(p.Whole(FieldCalls)), p.Seen.Has(FieldCalls)
+		r.Calls, ok = p.Number(FieldCalls), p.Seen.Has(FieldCalls)
 		ok = ok && r.Calls >= 0
+		if r.P >= 1 || r.P < 0 {
+			r.P = 0
+		}
 	case KindAggregate:
 		ok = fillAggregate(r, p)
 	case KindProcess:
@@ -282,7 +285,7 @@ func fillCall(r *Row, span ptrace.Span, p *ParsedSpan) bool {
 		r.CPUState = CPUUnavailable
 	}
 	if r.WeightBasis != BasisExact {
-		r.Calls = 1 / r.P
+		r.Calls = p.ownCalls(1 / r.P)
 	}
 	if p.Text(FieldIDs) != IDsSynthetic {
 		r.TraceID = [16]byte(span.TraceID())
@@ -309,7 +312,7 @@ func fillAggregate(r *Row, p *ParsedSpan) bool {
 		r.CPUWaits = float64(waits)
 	}
 	if r.WeightBasis != BasisExact {
-		r.Calls = float64(r.Measured) / r.P
+		r.Calls = p.ownCalls(float64(r.Measured) / r.P)
 	}
 	var okWall, okCPU bool
 	r.WallHist, okWall = p.Histogram(FieldWallBins, FieldWallCounts)
@@ -321,6 +324,14 @@ func fillAggregate(r *Row, p *ParsedSpan) bool {
 		}
 	}
 	return okWall && okCPU
+}
+
+// ownCalls returns the calls of a measurement of another SDK: represented, or 0 if a counts span has them.
+func (s *ParsedSpan) ownCalls(represented float64) float64 {
+	if s.Seen.Has(FieldCalls) {
+		return 0
+	}
+	return represented
 }
 
 func fillProcess(r *Row, span ptrace.Span, p *ParsedSpan, callsTotal int64) {

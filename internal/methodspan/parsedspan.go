@@ -31,7 +31,6 @@ const (
 	FieldPriceSource
 
 	FieldCPUTime
-	FieldCalls
 	FieldMeasured
 	FieldCPUMeasured
 	FieldWallSum
@@ -43,6 +42,7 @@ const (
 
 	FieldP
 	FieldCPUP
+	FieldCalls
 	FieldErrors
 	FieldWallSquares
 	FieldCPUSquares

@@ -13,6 +13,9 @@ import (
 //	q*    = cpu_measured / sum(cpu_measured_i/q_i) cpu*  = q* x sum(cpu_i / q_i)
 //	cpu_p* = q* / p* (may exceed 1)
 //
+// A row of estimated counts has the p at which its calls have the variance calls x (1-p) / p. Variances
+// are added like calls.
+//
 // Squares, errors, waits and histograms are added in the same way, calls by plain sum, maxima
 // by max. Sum adds in float64 and rounds once, in Row. Rows must have one stratum and one
 // cell, whose columns the caller chooses: the sum keeps the other columns of the first row.
@@ -26,6 +29,7 @@ type Sum struct {
 	start, end int64
 
 	calls    float64
+	variance float64 // of calls, from rows of estimated counts
 	wall     measuredSums
 	cpu      measuredSums
 	errors   float64 // sum of errors / p
@@ -120,6 +124,9 @@ func (s *Sum) Add(r *Row) {
 	s.first.Activated = s.first.Activated && r.Activated
 	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
 	s.calls += r.Calls
+	if r.Kind == KindCounts && r.Measured == 0 && ValidProbability(r.P) {
+		s.variance += r.Calls * (1 - r.P) / r.P
+	}
 	if r.Process != nil {
 		s.addProbes(r)
 	}
@@ -250,6 +257,9 @@ func (s *Sum) Row() Row {
 		r.WallSq = s.wall.squares * p
 	}
 	r.Errors = s.errors * p
+	if s.variance > 0 && s.wall.n == 0 {
+		r.P = s.calls / (s.calls + s.variance)
+	}
 
 	q := s.cpu.probability()
 	r.CPUMeasured = s.cpu.n

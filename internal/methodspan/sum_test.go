@@ -153,6 +153,27 @@ func TestSum_SingleRow(t *testing.T) {
 	}
 }
 
+// Variances of estimated counts add up, also in a sum of sums. Exact counts have none and no p.
+func TestSum_EstimatedCounts(t *testing.T) {
+	variance := func(r Row) float64 { return r.Calls * (1 - r.P) / r.P }
+	exact, half, tenth := Row{Kind: KindCounts, Calls: 100}, Row{Kind: KindCounts, Calls: 40, P: 0.5}, Row{Kind: KindCounts, Calls: 30, P: 0.1}
+	var all, some, none Sum
+	none.Add(&exact)
+	none.Add(&exact)
+	if r := none.Row(); r.Calls != 200 || r.P != 0 {
+		t.Errorf("%v calls, p = %v", r.Calls, r.P)
+	}
+	some.Add(&exact)
+	some.Add(&half)
+	part := some.Row()
+	all.Add(&part)
+	all.Add(&tenth)
+	r := all.Row()
+	if want := 40 + 270.; r.Calls != 170 || math.Abs(variance(r)-want) > 1e-9 {
+		t.Errorf("%v calls with variance %v, want %v", r.Calls, variance(r), want)
+	}
+}
+
 func TestHistogram_Accuracy(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 100000 {

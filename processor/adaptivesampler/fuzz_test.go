@@ -30,7 +30,11 @@ func FuzzProcess(f *testing.F) {
 		span.Attributes().PutStr(methodspan.AttrStratum, stratum)
 		span.Attributes().PutStr(methodspan.AttrWeightBasis, basis)
 		span.SetTraceID(pcommon.TraceID{9: byte(seed), 15: byte(seed >> 8)})
-		out := spansOf(r.send(b.Traces))
+		spans := measurementsOf
+		if kind == methodspan.KindCounts {
+			spans = spansOf
+		}
+		out := spans(r.send(b.Traces))
 		measurement := kind == methodspan.KindCall && stratum != methodspan.StratumTail && methodspan.ValidProbability(p)
 		off := function == "shop/web.Handler.Ping" || function == "shop/web.(*Handler).Ping"
 		if len(out) == 0 {
@@ -54,6 +58,6 @@ func FuzzProcess(f *testing.F) {
 		}
 		// A second stage with the same rates changes nothing.
 		again := start(t, &Config{MethodsFile: path, DefaultRate: 0.125}, seed)
-		require.Len(t, spansOf(again.send(r.sink.AllTraces()[0])), 1)
+		require.Len(t, spans(again.send(r.sink.AllTraces()[0])), 1)
 	})
 }

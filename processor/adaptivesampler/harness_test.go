@@ -193,6 +193,11 @@ func spansOf(td ptrace.Traces) []ptrace.Span {
 	return all
 }
 
+// measurementsOf returns the spans of a request without counts.
+func measurementsOf(td ptrace.Traces) []ptrace.Span {
+	return slices.DeleteFunc(spansOf(td), func(span ptrace.Span) bool { return text(span, methodspan.AttrKind) == methodspan.KindCounts })
+}
+
 func number(t testing.TB, span ptrace.Span, name string) float64 {
 	t.Helper()
 	v, ok := span.Attributes().Get(name)

@@ -149,12 +149,12 @@ func (m *method) addSpan(epoch int64, span ptrace.Span, s *measurement, p float6
 	}
 	switch {
 	case s.kind() == methodspan.KindCounts:
-		m.now.calls += max(0, float64(s.Whole(methodspan.FieldCalls)))
+		m.now.calls += max(0, s.Number(methodspan.FieldCalls))
 		return
 	case !(p >= leastQ):
 		return
 	case s.kind() == methodspan.KindAggregate:
-		if s.foreign() {
+		if s.countsItself() {
 			m.now.calls += float64(s.Whole(methodspan.FieldMeasured)) / p
 		}
 		m.now.aggregate(s, p)
@@ -176,8 +176,10 @@ func (m *method) addSpan(epoch int64, span ptrace.Span, s *measurement, p float6
 
 func (m *method) call(epoch int64, span ptrace.Span, s *measurement, p float64) {
 	weight := 1 / p
-	if s.foreign() {
+	if s.countsItself() {
 		m.now.calls += weight
+	}
+	if s.foreign() {
 		if m.named != epoch && m.operation != span.Name() {
 			m.operation = strings.Clone(span.Name())
 		}

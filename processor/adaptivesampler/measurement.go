@@ -30,6 +30,9 @@ func (m *measurement) read(span ptrace.Span) {
 
 func (m *measurement) kind() string { return m.Text(methodspan.FieldKind) }
 
+// countsItself reports whether the span stands for 1/p calls that no counts span has.
+func (m *measurement) countsItself() bool { return m.foreign() && !m.Seen.Has(methodspan.FieldCalls) }
+
 // foreign reports whether the span comes from another SDK.
 func (m *measurement) foreign() bool {
 	basis := m.Text(methodspan.FieldWeightBasis)

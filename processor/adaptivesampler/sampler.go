@@ -130,6 +130,7 @@ type batchPass struct {
 	served      bool // its process uses rates that a collector served
 	tally       batchCounts
 	measurement measurement
+	arrived     arrivedCounts
 }
 
 // emptied processes a scope and reports whether all its spans were dropped.
@@ -143,6 +144,7 @@ func (p *batchPass) emptied(ss ptrace.ScopeSpans) bool {
 		p.reading.beginTakeover(p.now)
 	}
 	spans.RemoveIf(p.drop)
+	p.arrived.appendTo(spans)
 	return before > 0 && spans.Len() == 0
 }
 
@@ -168,6 +170,12 @@ func (p *batchPass) drop(span ptrace.Span) bool {
 	arrived, became := p.decide(span, d)
 	dropped := became == thinnedOut || became == limited || became == off
 	p.tally.spans[d.label][became]++
+	if d.thins(arrived, became) && m.countsItself() {
+		p.arrived.addSpan(span, m, p.scope, d, arrived)
+		if !dropped {
+			span.Attributes().PutInt(methodspan.AttrCalls, 0)
+		}
+	}
 	if !p.known {
 		p.reading.table.learn(method, span, m, arrived, !dropped, asked(decided, d, arrived, became))
 	}

@@ -78,7 +78,7 @@ func TestSampler_Decisions(t *testing.T) {
 			} else {
 				b.foreign("Total", c.p, c.basis, c.state, c.id)
 			}
-			out := spansOf(r.send(b.Traces))
+			out := measurementsOf(r.send(b.Traces))
 			if !c.keep {
 				assert.Empty(t, out)
 				assert.Contains(t, r.counters(), "spans outcome=thinned tier=inner: 1")

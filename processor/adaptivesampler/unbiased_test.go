@@ -142,7 +142,7 @@ func TestThinning_Unbiased(t *testing.T) {
 				for k, rate := range rates {
 					td = start(t, &Config{DefaultRate: rate}, seed+uint64(10*j+k)).send(td)
 				}
-				checkUnbiased(t, spansOf(td), slices.Min(rates), truth, o.calls)
+				checkUnbiased(t, measurementsOf(td), slices.Min(rates), truth, o.calls)
 			})
 		}
 	}

@@ -57,9 +57,20 @@ func (p *requestPass) remove(attributes pcommon.Map, s methodspan.Fields) {
 	p.parsed.Forget(s)
 }
 
-// misplacedFields returns the quantities in r that spans of kind k do not have.
+// misplacedFields returns the quantities in r that spans of kind k do not have. A measurement of another SDK has 0
+// calls after a collector has counted it.
 func misplacedFields(r *methodspan.ParsedSpan, k kind) methodspan.Fields {
-	return r.Seen & allQuantities &^ quantitiesOf[k]
+	misplaced := r.Seen & allQuantities &^ quantitiesOf[k]
+	if ofOtherSDK(r) && k != kindProcess && r.Good.Has(methodspan.FieldCalls) && r.Number(methodspan.FieldCalls) == 0 {
+		misplaced &^= methodspan.FieldsOf(methodspan.FieldCalls)
+	}
+	return misplaced
+}
+
+// ofOtherSDK reports whether an earlier collector has marked the span as one of another SDK.
+func ofOtherSDK(r *methodspan.ParsedSpan) bool {
+	basis := r.Text(methodspan.FieldWeightBasis)
+	return basis != "" && basis != methodspan.BasisExact
 }
 
 // badFields returns the fields with bad values that have no fault reason of their own.

@@ -2,6 +2,7 @@ package methodspans
 
 import (
 	"encoding/binary"
+	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -154,18 +155,21 @@ func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 // overflow.
 func (n *normalizer) expandedCounts(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
-	calls := r.Whole(methodspan.FieldCalls)
+	calls := r.Number(methodspan.FieldCalls)
 	switch {
 	case !r.Seen.Has(methodspan.FieldCalls):
 		p.fault(countsAbsent, dropped)
 		return false
-	case !r.Good.Has(methodspan.FieldCalls) || calls < 0:
+	case !r.Good.Has(methodspan.FieldCalls) || calls < 0 || !ofOtherSDK(r) && calls != math.Trunc(calls):
 		p.fault(countsEntryInvalid, dropped)
 		return false
 	case calls > methodspan.MostMeasured:
 		p.fault(countsEntryInvalid, dropped)
-		p.loseCalls(calls)
+		p.loseCalls(int64(min(calls, math.MaxInt64/2)))
 		return false
+	}
+	if ofOtherSDK(r) {
+		return n.method(span, p)
 	}
 	attributes := span.Attributes()
 	name := r.Text(methodspan.FieldFunction)

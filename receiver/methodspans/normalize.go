@@ -238,8 +238,7 @@ func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 	}
 	// Spans of other SDKs, stamped by an upstream receiver, keep OpenTelemetry's older
 	// names.
-	basis := r.Text(methodspan.FieldWeightBasis)
-	if r.Text(methodspan.FieldFunction) == "" && span.Name() != "" && (basis == "" || basis == methodspan.BasisExact) {
+	if r.Text(methodspan.FieldFunction) == "" && span.Name() != "" && !ofOtherSDK(r) {
 		p.fault(nameAbsent, corrected)
 		id = methodspan.Identity{Class: validUTF8(span.Name())}
 		span.Attributes().PutStr(methodspan.AttrFunction, id.Class)
