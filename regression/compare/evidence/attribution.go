@@ -50,6 +50,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(methods[a].inclusiveCost, methods[b].inclusiveCost), a-b)
 	})
+	var explained []*compared
 	by := map[int][]int{} // method -> the methods that explain it
 	for _, m := range order {
 		c := &methods[m]
@@ -59,6 +60,12 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 		if names := explanation(f, methods, m, raised, oftener, by, o); names != nil {
 			c.notItsOwn(Explained, names)
 			raised[m] = true
+			explained = append(explained, c)
+		}
+	}
+	for _, c := range explained {
+		if c.basis == Typical {
+			c.restoreOwn()
 		}
 	}
 	f.findMoved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)

@@ -19,7 +19,8 @@ type compared struct {
 	// more evidence. typicalBase is the geometric mean of the base's calls in ns.
 	typical, byTypical bool
 	typicalBase        float64
-	inclusive          fit // fit of the mean with all callees
+	ownVerdict         outcome // the verdict before the typical cost decided it
+	inclusive          fit     // fit of the mean with all callees
 	// inclusiveCost is the cost of all calls of the head with their callees, and inclusiveBase the cost that they
 	// would have had in the base.
 	inclusiveCost, inclusiveBase float64

@@ -56,8 +56,8 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	attributeService(first.methods, first.service)
 	results := make([]*Result, len(looks))
 	for i, l := range looks {
-		excesses(l.x, l.methods)
 		attribute(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
+		excesses(l.x, l.methods)
 		results[i] = l.report(first.calls)
 	}
 	return results, memory, nil
@@ -312,6 +312,7 @@ func (c *compared) changed() float64 {
 // decideByTypical makes the typical cost the tested one: the verdict has its change and its interval.
 func (c *compared) decideByTypical() {
 	v, change := &c.verdict, c.typicalChange()
+	c.ownVerdict = *v
 	v.Change, v.Interval = change.Change, change.Interval
 	v.Measured = partOf(c.fits[level].change, c.errors[level].measured, c.fits[level].df)
 	if v.Remaining != nil {
@@ -320,6 +321,13 @@ func (c *compared) decideByTypical() {
 	c.spread = c.typicalSpread()
 	v.BaseMean, v.HeadMean = c.typicalBase, c.typicalBase*math.Exp(c.fits[level].change)
 	c.decide, c.basis, v.Basis = []statistic{level}, Typical, Typical
+}
+
+// restoreOwn gives the verdict the own cost again: its callees explain the typical cost.
+func (c *compared) restoreOwn() {
+	v, own := &c.verdict, &c.ownVerdict
+	v.Basis, v.Change, v.Interval, v.Measured, v.Remaining = own.Basis, own.Change, own.Interval, own.Measured, own.Remaining
+	v.BaseMean, v.HeadMean = own.BaseMean, own.HeadMean
 }
 
 // typicalSpread returns the error of the typical cost, with that of the common part.
