@@ -22,7 +22,6 @@ type indirect struct {
 type declaredType struct {
 	methods map[string]*function // by name and number of parameters
 	embeds  []string
-	foreign bool // embeds a type of which the methods are unknown
 }
 
 // methodSet is the set of methods of an interface.
