@@ -16,10 +16,10 @@ func newGoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "go [flags] build|run|test|install [go flags] [packages]",
 		Short: "Build a Go program with a probe in every function",
-		Long: `Runs the go command with probes compiled in, without changing the source or go.mod. Without --methods
-or --task every function of the main module gets a probe, except straight code that the compiler inlines. The
-program then measures nothing until it runs with COREHOUR_SAMPLE=0.01 or corehour exec. A method file
-selects functions, and its rates hold from the start. See docs/guides/instrument.md.`,
+		Long: `Runs the go command with probes compiled in, without changing the source or go.mod. Without
+--methods or --task every function of the main module gets a probe, except straight code that the
+compiler inlines. The program then measures nothing until it runs with COREHOUR_SAMPLE=0.01 or corehour
+exec. A method file selects functions, and its rates hold from the start. See docs/guides/instrument.md.`,
 		Example: `  corehour go build -o shop ./cmd/shop
   corehour go --methods methods.json test ./...
   corehour go --task part --root shop/web.Handler.Serve build ./cmd/shop
