@@ -60,6 +60,7 @@ func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f.StringVar(&r.method, "method", pairs.EvidenceRule{}.Name(), "evidence (e-values, see docs/background/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both versions must have (default: 30 by evidence, 100 by threshold)")
+	f.Float64Var(&r.options.MinSharePercent, "min-share", 0, "`percent` of the service's cost that a change must cost (by evidence; default: 0.1)")
 	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")
 	r.times.declare(f)
 	r.completeVersions(cmd, "base", "head")
@@ -92,6 +93,9 @@ func (r *regressFlags) checkMethod() error {
 			errs = append(errs, errors.New("--thresholds: has no effect without --method threshold: leave it out"))
 		}
 	case pairs.ThresholdRule{}.Name():
+		if given(r.flags, "min-share") {
+			errs = append(errs, errors.New("--min-share: has no effect with --method threshold: leave one of them out"))
+		}
 		if given(r.flags, "slot") {
 			errs = append(errs, errors.New("--slot: has no effect with --method threshold: leave one of them out"))
 		}
@@ -106,6 +110,12 @@ func (r *regressFlags) checkMethod() error {
 	}
 	if !given(r.flags, "min-records") {
 		r.options.MinRecords = r.rule.Default().MinRecords
+	}
+	if !given(r.flags, "min-share") {
+		r.options.MinSharePercent = r.rule.Default().MinSharePercent
+	}
+	if share := r.options.MinSharePercent; !(share >= 0 && share < 100) {
+		errs = append(errs, fmt.Errorf("--min-share: want a percentage of 0 or more and below 100, found %v", share))
 	}
 	return errors.Join(errs...)
 }

@@ -100,6 +100,10 @@ func (c *Change) change() string {
 		return "~ " + output.Change(*c.ChangePercent) + ", inclusive by its callees"
 	case c.State == evidence.WithService:
 		return output.Change(*c.ChangePercent) + " as the service"
+	case c.State == evidence.NotDistinguishable:
+		return output.Change(*c.ChangePercent) + ", not distinguishable"
+	case c.State == evidence.Small:
+		return output.Change(*c.ChangePercent) + ", below --min-share"
 	case c.State == evidence.Undecided:
 		return output.Change(*c.ChangePercent) + ", not enough data"
 	}

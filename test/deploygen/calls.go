@@ -23,8 +23,12 @@ func (d *Deployment) drawCalls(rng *rand.Rand) {
 	byMethod := make([]int32, len(d.Methods))
 	for i := range d.Processes {
 		mean := callsPerRecord * float64(d.Scene.Records) / float64(d.minutes) * d.load(&d.Processes[i])
-		for range d.minutes {
+		for minute := range d.minutes {
 			clear(byMethod)
+			mean := mean
+			if !d.runs(&d.Processes[i], minute) {
+				mean = 0
+			}
 			for _, e := range d.graph.edges {
 				var n int32
 				switch {
@@ -128,7 +132,12 @@ func (r *recorder) at() time.Duration {
 }
 
 func (r *recorder) record(method, caller int, at time.Duration, cpu float64) {
-	wall := cpu * (1 + waitMean*r.rng.ExpFloat64())
+	wait := waitMean
+	if r.Scene.Disturbance.Lock { // the mean wait in a queue with one server
+		used := math.Min(0.95, lockUsed*r.load(&r.Processes[r.process]))
+		wait = used / (1 - used)
+	}
+	wall := cpu * (1 + wait*r.rng.ExpFloat64())
 	r.use(Call{Method: method, Caller: caller, Process: r.process, At: at, CPU: int64(cpu), Wall: int64(wall)})
 }
 

@@ -26,6 +26,13 @@ const (
 	coldMin         = 0.2
 	coldMax         = 0.6
 	coldLeft        = 0.05
+	halfLife        = 10.0 // minutes
+	halfMin         = 0.3
+	halfMax         = 1.0
+	busyMax         = 0.58
+	lockUsed        = 0.5
+	crashMin        = 3 // minutes
+	crashMax        = 6
 )
 
 // Begin is the time of the first record of a deployment.
@@ -81,6 +88,7 @@ type Process struct {
 	Head    bool
 	Version string
 	Start   time.Time
+	End     time.Time // zero if it outlives the deployment
 	Host    int
 
 	random [2]uint64 // seed of its records
@@ -133,6 +141,9 @@ func (d *Deployment) drawMethods(rng *rand.Rand) (nominal, factors []float64) {
 		for m := range d.Methods {
 			if rare.Both {
 				d.rare[version][m] = rare
+				if version == 1 && rare.HeadFactor > 0 {
+					d.rare[version][m].Factor = rare.HeadFactor
+				}
 			}
 		}
 	}
@@ -160,8 +171,30 @@ func (d *Deployment) drawProcesses(rng *rand.Rand) {
 		if rng.Float64() < slowHostP {
 			h.Slow += math.Log1p(slowHost)
 		}
+		if p.Head && s.Disturbance.CrashLoop {
+			d.crash(rng, p, h)
+			continue
+		}
 		d.Processes, d.Hosts = append(d.Processes, p), append(d.Hosts, h)
 	}
+}
+
+// crash adds the lives of a process that is restarted every few minutes, all on one host.
+func (d *Deployment) crash(rng *rand.Rand, p Process, h Host) {
+	end := d.Begin.Add(d.Duration)
+	for id := p.ID; p.Start.Before(end); p.Start = p.End {
+		life := p
+		life.ID, life.Host = fmt.Sprintf("%s-%02d", id, len(d.Processes)), len(d.Hosts)
+		p.End = p.Start.Add(time.Duration(crashMin+rng.IntN(crashMax-crashMin+1)) * time.Minute)
+		life.End, life.random = p.End, [2]uint64{rng.Uint64(), rng.Uint64()}
+		d.Processes, d.Hosts = append(d.Processes, life), append(d.Hosts, h)
+	}
+}
+
+// runs reports whether a process runs in a minute.
+func (d *Deployment) runs(p *Process, minute int) bool {
+	at := d.Begin.Add(time.Duration(minute) * time.Minute)
+	return !at.Before(p.Start) && (p.End.IsZero() || at.Before(p.End))
 }
 
 func (p *Process) version() int {

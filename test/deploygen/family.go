@@ -63,13 +63,13 @@ func conditions(s Scene) []Scene {
 func Independent() []Scene {
 	disturbances := []Disturbance{
 		{},
-		{Rare: Rare{0.01, 100, true}}, {Rare: Rare{0.003, 400, true}},
+		{Rare: Rare{P: 0.01, Factor: 100, Both: true}}, {Rare: Rare{P: 0.003, Factor: 400, Both: true}},
 		{DifferSD: 0.15},
 		{HeadLoad: 2.5}, {HeadLoad: 1 / 2.5},
 		{AR: 0.7}, {AR: 0.9},
 		{Dips: true}, {Neighbor: true}, {Tie: true}, {ColdCache: true}, {ColdCache: true, Tie: true},
 	}
-	becoming := []Disturbance{{Rare: Rare{0.01, 100, false}}, {Rare: Rare{0.003, 400, false}}}
+	becoming := []Disturbance{{Rare: Rare{P: 0.01, Factor: 100}}, {Rare: Rare{P: 0.003, Factor: 400}}}
 	var list []Scene
 	for _, structure := range []Structure{Chain(5), Tree(12), SharedLeaf} {
 		for _, processes := range [][2]int{{3, 3}, {8, 8}, {6, 1}} {

@@ -45,6 +45,15 @@ func (d *Deployment) drawLevels(rng *rand.Rand, nominal, factors []float64) {
 			}
 			moving[m] = arSD * rng.NormFloat64()
 		}
+		own := make([]float64, methods) // of this process
+		for m := range own {
+			switch {
+			case s.Disturbance.ColdHalf && p.Start.Equal(d.Begin) && rng.Float64() < 0.5:
+				own[m] = halfMin + (halfMax-halfMin)*rng.Float64()
+			case s.Disturbance.BusyHost && i == s.Base:
+				usual[m] += math.Log1p(busyMax * rng.Float64())
+			}
+		}
 		cold := coldMin + (coldMax-coldMin)*rng.Float64()
 		settles := 1 + 5*rng.Float64() // minutes
 		for t := range d.minutes {
@@ -59,6 +68,9 @@ func (d *Deployment) drawLevels(rng *rand.Rand, nominal, factors []float64) {
 			}
 			for m := range methods {
 				x := usual[m] + all + slow*loading[m]
+				if own[m] > 0 {
+					x += math.Log1p(own[m] * math.Pow(0.5, (float64(t)+0.5)/halfLife))
+				}
 				if ar := s.Disturbance.AR; ar > 0 {
 					x += moving[m]
 					moving[m] = ar*moving[m] + arSD*math.Sqrt(1-ar*ar)*rng.NormFloat64()

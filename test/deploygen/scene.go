@@ -98,12 +98,22 @@ type Disturbance struct {
 	Neighbor  bool
 	Tie       bool
 	ColdCache bool
+	// ColdHalf makes half of the methods of each new process slow, with a half-life of 10 minutes.
+	ColdHalf bool
+	// BusyHost slows each method of the first head process down by a factor of its own for all of its life.
+	BusyHost bool
+	// Lock lets calls wait for a lock that the base uses for half of the time: wall time follows the load.
+	Lock bool
+	// CrashLoop restarts each head process after a few minutes, as a process of its own.
+	CrashLoop bool
 }
 
 // Rare describes rare expensive calls: the share P of the calls costs Factor times as much.
 type Rare struct {
 	P, Factor float64
 	Both      bool // all methods in both versions; otherwise only the leaf, only in head
+	// HeadFactor replaces Factor in head, if Both.
+	HeadFactor float64
 }
 
 func (d Disturbance) String() string {
@@ -118,6 +128,7 @@ func (d Disturbance) String() string {
 		where = "both"
 	}
 	add(d.Rare.P > 0, "rare-%g%%-x%g-%s", 100*d.Rare.P, d.Rare.Factor, where)
+	add(d.Rare.HeadFactor > 0, "rare-head-x%g", d.Rare.HeadFactor)
 	add(d.DifferSD > 0, "differ-%g%%", 100*d.DifferSD)
 	add(d.HeadLoad > 1, "load-head-x%g", d.HeadLoad)
 	add(d.HeadLoad > 0 && d.HeadLoad < 1, "load-base-x%g", 1/d.HeadLoad)
@@ -126,6 +137,10 @@ func (d Disturbance) String() string {
 	add(d.Neighbor, "neighbor")
 	add(d.ColdCache, "cold-cache")
 	add(d.Tie, "tie")
+	add(d.ColdHalf, "cold-half")
+	add(d.BusyHost, "busy-host")
+	add(d.Lock, "lock")
+	add(d.CrashLoop, "crash-loop")
 	if len(parts) == 0 {
 		return "undisturbed"
 	}

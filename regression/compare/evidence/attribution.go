@@ -23,6 +23,30 @@ func excesses(x *index, methods []compared) {
 	}
 }
 
+// measureShares sets the cost of the head's calls from outside the measured methods, and that of the calls of each pair.
+func (l *evaluation) measureShares() {
+	x := l.x
+	isMethod := map[string]bool{}
+	for _, name := range x.d.Methods {
+		isMethod[name] = true
+	}
+	cost := map[alertKey]float64{}
+	for i := range x.cells {
+		c := &x.cells[i]
+		if !x.counts(c) || x.d.Instances[c.Instance].Side != Head {
+			continue
+		}
+		caller := x.d.Callers[c.Caller]
+		cost[alertKey{caller, x.d.Methods[c.Method]}] += c.Sum
+		if !isMethod[caller] {
+			x.headCost += c.Sum
+		}
+	}
+	for i := range l.calls {
+		l.calls[i].callsCost = cost[l.calls[i].alertKey()]
+	}
+}
+
 // attribute finds the methods whose change belongs to other methods. A caller whose inclusive cost grew because of
 // regressed callees becomes Explained; a cost that its caller saves elsewhere becomes Moved. Methods are visited in
 // order of their inclusive cost, so callees come before callers. calls are the verdicts on pairs of caller and method.
@@ -40,6 +64,8 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 	for m := range methods {
 		switch methods[m].verdict.State {
 		case Regressed, Pending:
+			raised[m] = true
+		case NotDistinguishable, Small:
 			raised[m] = true
 		case NotProven, Undecided:
 		default:
@@ -102,6 +128,10 @@ func localize(f *flows, methods []compared, o Options) {
 				in.verdict.State, in.verdict.LogE, in.verdict.EValue, in.verdict.NeededE = c.verdict.State, c.verdict.LogE, c.verdict.EValue, c.verdict.NeededE
 				in.verdict.Warnings = append(in.verdict.Warnings, "the evidence is that of its caller "+c.name)
 				in.answers = c.answers
+				if in.doubt(in.x, o); in.doubted != "" {
+					in.answers.ask(undoubted, false)
+					in.verdict.State = in.doubted
+				}
 			}
 		}
 	}

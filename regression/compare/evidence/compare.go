@@ -30,13 +30,19 @@ type compared struct {
 	seen                         [2]float64
 	weight                       [2]float64
 
-	errors  [statistics]errorOf
-	surely  float64 // lower end of the interval of the measured change
-	proven  bool    // has the evidence and the size of an alert
-	alone   bool    // compared with the spread of hosts, as the part common to all methods is unknown
-	logE    float64
-	spread  errorOf // error of the best statistic, with that of the common part
-	answers answers
+	errors    [statistics]errorOf
+	surely    float64 // lower end of the interval of the measured change
+	proven    bool    // has the evidence and the size of an alert
+	alone     bool    // compared with the spread of hosts, as the part common to all methods is unknown
+	logE      float64
+	pooled    float64 // change of the mean with all time buckets together
+	aging     aging
+	x         *index       // that decides whether an alert would be doubtful
+	whole     bool         // the whole service
+	callsCost float64      // cost of the head's calls of a pair
+	doubted   VerdictState // the state if the evidence is enough, but an alert would be doubtful; else empty
+	spread    errorOf      // error of the best statistic, with that of the common part
+	answers   answers
 	// hypotheses is the size of the family that the method belongs to.
 	hypotheses int
 	verdict    outcome
@@ -72,6 +78,7 @@ func compare(x *index, z *standard, shared []float64) []compared {
 		if ok {
 			c.tails = z.tails(cells)
 			c.fit(z, m)
+			c.measureAging(z)
 		}
 		c.describe(z, ok)
 		c.verdict.Mix = callerMix(x, cells)
@@ -86,6 +93,7 @@ func (c *compared) fit(z *standard, m int) {
 	}
 	c.inclusive = c.fits[mean]
 	c.typicalBase, c.load = z.typicalBase(), z.load()
+	c.pooled = z.pooledChange()
 	c.inclusiveBase, c.inclusiveCost = z.costs()
 	c.entry = z.x.entryShare(m)
 	if !z.x.callersKnown {

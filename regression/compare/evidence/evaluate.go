@@ -115,6 +115,10 @@ func (l *evaluation) infer() {
 		l.methods[i].estimate(l.processSpreads, l.o, l.inflation)
 	}
 	l.service = inferAll(l.x, l.methods, l.processSpreads, l.o)
+	l.measureShares()
+	for _, c := range slices.Concat(pointers(l.methods), pointers(l.calls), []*compared{l.service}) {
+		c.x = l.x
+	}
 }
 
 // judged returns the methods that this evaluation judges, and marks the others Elsewhere.
@@ -255,6 +259,9 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 		if c.proven && c.byTypical {
 			c.decideByTypical()
 		}
+		if c.proven && c.x != nil {
+			c.doubt(c.x, o)
+		}
 		if c.proven && c.answers.ask(stillMore, c.verdict.Tail || c.fits[c.best()].up()) {
 			raised = append(raised, c.alertKey())
 		}
@@ -276,8 +283,13 @@ func confirm(all []*compared, memory Memory, o Options) {
 	}
 }
 
-// regressed marks a method as an alert; attribute can still explain it by other methods.
+// regressed marks a method as an alert, unless the alert would be doubtful. attribute can still explain it by other
+// methods.
 func (c *compared) regressed() {
+	if !c.answers.ask(undoubted, c.doubted == "") {
+		c.verdict.State = c.doubted
+		return
+	}
 	c.answers.ask(itsOwn, true)
 	c.verdict.State = Regressed
 }

@@ -413,3 +413,31 @@ func TestResult_MarshalsUncertainFigures(t *testing.T) {
 		}
 	}
 }
+
+// A change that costs less than the share asked for is no alert, neither of a cost nor of calls.
+func TestEvaluate_LeastShare(t *testing.T) {
+	for share, want := range map[float64][]string{0: {"regression other0", "more_calls Price -> Parse"}, 0.3: nil} {
+		s := newShop()
+		s.at("other0").self[1] *= 1.5 // 1% of the cost
+		s.at("Price").calls[1] = map[string]float64{"Parse": 1.2}
+		o := evidence.Defaults()
+		o.LeastShare = share
+		var memory evidence.Memory
+		d := s.deployment(5)
+		var r *evidence.Result
+		for d.Buckets = 11; d.Buckets <= 12; d.Buckets++ {
+			var err error
+			if r, memory, err = evidence.Evaluate(d, o, memory); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, kind := range want {
+			if !slices.Contains(alerted(r), kind) {
+				t.Errorf("share %v: %q, want %s", share, alerted(r), kind)
+			}
+		}
+		if v := verdictOf(t, r, "other0"); want == nil && (len(r.Alerts) > 0 || v.State != evidence.Small || v.Doubt == "") {
+			t.Errorf("share %v: alerts %q, %s: %s", share, alerted(r), v.State, v.Reason)
+		}
+	}
+}

@@ -18,6 +18,8 @@ type index struct {
 	callees  [][]int32 // method -> cells of the calls that it makes
 	// processBuckets and allCalls are by version.
 	processBuckets, allCalls [2]float64
+	processes                [2]int       // by version
+	headCost                 float64      // cost of the head's calls from outside the measured methods
 	entry                    [][2]float64 // method -> calls from outside the measured methods, and all calls
 	// callersKnown is true if enough callers are known to compute own costs.
 	callersKnown bool
@@ -39,6 +41,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 		x.position[i] = -1
 	}
 	for i, in := range d.Instances {
+		x.processes[in.Side] += max(1, in.Processes)
 		if in.Side == Head {
 			x.heads++
 		} else {

@@ -21,7 +21,9 @@ func confirmLast(family []*compared, o Options) {
 		c.describePower(math.Log(v.NeededE), o)
 		c.answers.endAt(stillMore) // more evidence replaces the confirmation
 		if c.answers.ask(enoughEvidence, v.EValue >= v.NeededE) {
-			c.regressed()
+			if c.regressed(); v.State != Regressed {
+				continue
+			}
 			v.Warnings = append(v.Warnings, fmt.Sprintf("reported by the last evaluation alone, with %d times the evidence, because no other can follow", LastEvaluationFactor))
 			continue
 		}

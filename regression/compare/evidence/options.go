@@ -16,6 +16,8 @@ type Options struct {
 	Records float64
 	// LeastChange is the smallest change that is raised, as a fraction.
 	LeastChange float64
+	// LeastShare is the smallest cost of a change that is raised, as a fraction of the service's cost. 0 is any.
+	LeastShare float64
 	// Margin is an irrelevant change, as a fraction: the null hypothesis of the e-values is a change of at most Margin.
 	Margin float64
 	// Evaluations is the number of consecutive evaluations that must raise a method.
@@ -51,6 +53,7 @@ func (o Options) validate() error {
 	refuse(!(o.Records >= 1), "Records", "at least 1", o.Records)
 	refuse(!(o.Margin >= 0), "Margin", "at least 0", o.Margin)
 	refuse(!(o.LeastChange >= o.Margin), "LeastChange", "at least Margin", o.LeastChange)
+	refuse(!(o.LeastShare >= 0 && o.LeastShare < 1), "LeastShare", "at least 0 and below 1", o.LeastShare)
 	refuse(o.Evaluations < 1, "Evaluations", "at least 1", o.Evaluations)
 	refuse(!(o.Alpha > 0 && o.Alpha < 1), "Alpha", "between 0 and 1", o.Alpha)
 	refuse(!(o.Inflation >= 1), "Inflation", "at least 1", o.Inflation)

@@ -66,6 +66,8 @@ func costReason(v *outcome) string {
 	case Undecided:
 		return join(fmt.Sprintf("not enough data: %s with what hosts and processes differ by", interval(v)), parts(v),
 			"more processes of both versions would decide it")
+	case NotDistinguishable, Small:
+		return join(evidence, "no alert: "+v.Doubt, parts(v))
 	case NotProven:
 		if v.LogE >= math.Log(v.NeededE) && !v.LastEvaluation && v.Change > 0 {
 			return join(evidence, "in the last time bucket it was no longer more expensive", parts(v))

@@ -59,7 +59,7 @@ const takenOff = "what the other methods share, within what hosts differ by"
 // judgeService returns the verdict on all methods together: on the change that they share or, where it is not
 // identified, on the change of their total cost.
 func judgeService(x *index, methods []compared, shared *stats.Shared, d processSpreads, o Options) *compared {
-	c := &compared{verdict: outcome{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
+	c := &compared{whole: true, verdict: outcome{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
 	bill, ok := serviceCost(methods, d)
 	if !ok {
 		return c

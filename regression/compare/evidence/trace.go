@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/corehour/corehour/regression/output"
@@ -15,6 +16,7 @@ const (
 	enoughEvidence
 	stillMore // in the last time bucket
 	confirmed // by consecutive evaluations
+	undoubted // by its own figures, load, age and host
 	itsOwn    // not caused by callees, not saved by a caller
 	conditions
 )
@@ -57,6 +59,7 @@ func (c *compared) trace(o Options, moreCalls bool) Trace {
 		enoughEvidence: {Name: "e-value", Want: fmt.Sprintf("%.3g or more: %s", v.NeededE, c.requirement(o)), Found: fmt.Sprintf("%.3g", v.EValue)},
 		stillMore:      {Name: "the last time bucket", Want: "not cheaper than the base"},
 		confirmed:      {Name: "consecutive evaluations", Want: fmt.Sprint(o.Evaluations)},
+		undoubted:      {Name: "the version is the cause", Want: "no contradiction and no other cause", Found: cmp.Or(v.Doubt, "none")},
 		itsOwn:         {Name: "the growth is its own", Want: "not that of raised callees, not saved by a caller", Found: v.Reason},
 	}
 	if most := c.changed(); most >= o.LeastChange && v.Change < o.LeastChange {
@@ -93,6 +96,8 @@ func (c *compared) decided(asked []Predicate, moreCalls bool) string {
 	switch v.State {
 	case Regressed:
 		return "an alert: every condition holds"
+	case NotDistinguishable, Small:
+		return none + ": " + v.Doubt
 	case Pending:
 		return "the next evaluation decides: only the last of two raised it"
 	case Explained:

@@ -16,7 +16,8 @@ var decidedBy = map[evidence.VerdictState][]string{
 	evidence.NotProven:  {"change", "e-value", "the last time bucket"}, evidence.Undecided: {"change", "e-value"},
 	evidence.Pending:   {"consecutive evaluations"},
 	evidence.Explained: {"the growth is its own"}, evidence.Moved: {"the growth is its own"},
-	evidence.WithService: nil,
+	evidence.WithService:        nil,
+	evidence.NotDistinguishable: {"the version is the cause"},
 }
 
 // traceAgrees checks that a method is regressed exactly if all conditions were tested and hold, and that otherwise the
@@ -93,6 +94,10 @@ func TestTrace_EveryState(t *testing.T) {
 		for i := range s.methods {
 			s.methods[i].self[1] *= 1.4
 		}
+	})
+	release(12, false, func(s *shop) { // a busy host can be the cause
+		s.heads = 1
+		s.at("Tax").self[1] *= 1.5
 	})
 	for buckets := 1; buckets < 5; buckets++ {
 		for _, over := range []bool{false, true} {

@@ -26,6 +26,11 @@ const (
 	// Undecided: the measured change is above 20% even after its measurement error, but there are too few processes or
 	// other methods to separate the version from its hosts.
 	Undecided VerdictState = "undecided"
+	// NotDistinguishable: the evidence is enough, but its own figures contradict an increase, or the load, the age of
+	// the processes or a busy host can be its cause. Verdict.Doubt is the reason.
+	NotDistinguishable VerdictState = "not_distinguishable"
+	// Small: more expensive, by less than Options.LeastShare of the service's cost.
+	Small VerdictState = "small"
 	// FewRecords: not enough measured calls on one side.
 	FewRecords VerdictState = "few_records"
 	// FewBuckets: too few buckets and instances to estimate the error.
@@ -40,7 +45,7 @@ const (
 // Judged reports whether the method was compared.
 func (s VerdictState) Judged() bool {
 	switch s {
-	case Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided:
+	case Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided, NotDistinguishable, Small:
 		return true
 	}
 	return false
@@ -101,6 +106,8 @@ type Verdict struct {
 	CommonReason string `json:"common_reason,omitempty"`
 	Remaining    *Part  `json:"remaining_change,omitempty"`
 	Inclusive    *Part  `json:"inclusive_change,omitempty"`
+	// Doubt is the reason why enough evidence does not make an alert, where State is NotDistinguishable or Small.
+	Doubt string `json:"doubt,omitempty"`
 	// Reason is one sentence with the figures that decided.
 	Reason string `json:"reason,omitempty"`
 	// Warnings are reasons why the figures are less certain than they look.
@@ -167,6 +174,7 @@ type outcome struct {
 	Method         string
 	Caller         string
 	State          VerdictState
+	Doubt          string
 	Reason         string
 	Basis          Basis
 	Change         float64
@@ -221,6 +229,9 @@ func (o *outcome) verdict(kind Kind) Verdict {
 		v.EValue, v.NeededEValue = new(o.EValue), new(o.NeededE)
 	}
 	v.LastEvaluation = o.LastEvaluation
+	if o.State == NotDistinguishable || o.State == Small {
+		v.Doubt = o.Doubt
+	}
 	v.Measured, v.Inclusive, v.CommonReason = o.Measured.percent(), o.Inclusive.percent(), o.CommonReason
 	if o.Common != nil {
 		v.Common = o.Common.percent()

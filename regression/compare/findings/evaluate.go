@@ -19,6 +19,7 @@ type Findings struct {
 	Method     string    `json:"method"`
 	Threshold  float64   `json:"threshold_percent"`
 	MinRecords int64     `json:"min_records"`
+	MinShare   float64   `json:"min_share_percent"`
 	delivery.Sorted
 	Comparisons  []*pairs.Comparison `json:"comparisons"`
 	NotCompared  []pairs.Skip        `json:"not_compared"`
@@ -29,7 +30,7 @@ type Findings struct {
 // Evaluate compares the deployments that pass a filter. It returns nil if there is none. o.AsOf is now.
 func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule pairs.Rule, o pairs.Options) (*Findings, error) {
 	f := &Findings{
-		From: w.Window.From, To: w.Window.To, Method: rule.Name(), Threshold: o.ThresholdPercent, MinRecords: o.MinRecords,
+		From: w.Window.From, To: w.Window.To, Method: rule.Name(), Threshold: o.ThresholdPercent, MinRecords: o.MinRecords, MinShare: o.MinSharePercent,
 		Sorted: delivery.NewSorted(), Comparisons: []*pairs.Comparison{}, NotCompared: []pairs.Skip{}, CouldNotTell: true,
 	}
 	if f.To.IsZero() {

@@ -63,7 +63,7 @@ func (f *Findings) text(v output.View) *output.Document {
 		caveats = append(caveats, "$/day: self cost of the head version, less that of the same calls before; "+basis)
 	}
 	if !v.Verbose {
-		caveats = append(caveats, f.caveats(shown)...)
+		caveats = append(append(caveats, doubts(shown)...), f.caveats(shown)...)
 	}
 	caveats = append(caveats, f.Warnings...)
 	if !v.Verbose && len(rows) > 0 {
@@ -71,6 +71,25 @@ func (f *Findings) text(v output.View) *output.Document {
 	}
 	d.Say(caveats...)
 	return d
+}
+
+// doubts returns the changes with enough evidence that are not distinguishable from another cause, with the reason.
+func doubts(shown []*pairs.Comparison) (lines []string) {
+	for _, c := range shown {
+		of := slices.Clone(c.Doubtful)
+		for _, v := range c.Methods {
+			if v.State == evidence.NotDistinguishable {
+				of = append(of, v)
+			}
+		}
+		if s := c.WholeService; s != nil && s.State == evidence.NotDistinguishable {
+			of = append(of, *s)
+		}
+		for i := range of {
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", c.Service, of[i].Name(), of[i].Doubt))
+		}
+	}
+	return lines
 }
 
 // caveats returns each warning of the comparisons once, with its services if not all have it.
@@ -236,12 +255,16 @@ func (f *Findings) nothingRaised() string {
 func (f *Findings) undecided() bool { return f.undecidedText() != "" }
 
 func (f *Findings) undecidedText() string {
-	methods, services := 0, 0
+	methods, services, doubtful := 0, 0, 0
 	for _, c := range f.Comparisons {
 		n, _ := statesOf(c)
 		methods += n[evidence.Undecided]
+		doubtful += n[evidence.NotDistinguishable] + len(c.Doubtful)
 		if c.WholeService != nil && c.WholeService.State == evidence.Undecided {
 			services++
+		}
+		if c.WholeService != nil && c.WholeService.State == evidence.NotDistinguishable {
+			doubtful++
 		}
 	}
 	var of []string
@@ -251,16 +274,23 @@ func (f *Findings) undecidedText() string {
 	if services > 0 {
 		of = append(of, output.Several(int64(services), "whole service"))
 	}
-	if len(of) == 0 {
-		return ""
+	var parts []string
+	if len(of) > 0 {
+		parts = append(parts, strings.Join(of, " and ")+" measured to be more than 20% more expensive, by the version or by its hosts: more processes of both versions would decide")
 	}
-	return strings.Join(of, " and ") + " measured to be more than 20% more expensive, by the version or by its hosts: more processes of both versions would decide"
+	if doubtful > 0 {
+		parts = append(parts, output.Several(int64(doubtful), "change")+" with enough evidence for an alert, not distinguishable from another cause: see the reason of each")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // details returns the lines on the whole service, the warnings and the spreads of a comparison.
 func details(c *pairs.Comparison) (lines []string) {
 	if s := c.WholeService; s != nil {
 		lines = append(lines, "  whole service: "+s.Reason)
+	}
+	for i := range c.Doubtful {
+		lines = append(lines, fmt.Sprintf("  %s: %s", c.Doubtful[i].Name(), c.Doubtful[i].Reason))
 	}
 	for _, w := range c.Warnings {
 		lines = append(lines, "  "+w)
@@ -299,7 +329,7 @@ func summary(c *pairs.Comparison) string {
 // StateNames are the names of states in text output.
 var StateNames = map[evidence.VerdictState]string{
 	evidence.Regressed: "REGRESSED", evidence.Explained: "by its callees", evidence.NotProven: "~",
-	evidence.Undecided: "not enough data", evidence.WithService: "as the service", evidence.Pending: "to be confirmed", evidence.Moved: "moved", evidence.FewRecords: "too few records", evidence.FewBuckets: "too few time buckets", evidence.New: "new", evidence.Gone: "gone",
+	evidence.Undecided: "not enough data", evidence.NotDistinguishable: "not distinguishable", evidence.Small: "below --min-share", evidence.WithService: "as the service", evidence.Pending: "to be confirmed", evidence.Moved: "moved", evidence.FewRecords: "too few records", evidence.FewBuckets: "too few time buckets", evidence.New: "new", evidence.Gone: "gone",
 }
 
 // verdictName returns the name of a method's state, or a note that its CPU time was not measured.

@@ -38,6 +38,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 		return nil, err
 	}
 	subtractProbes(costs, cells, s.side, p)
+	s.deployment.Resolution = resolution(costs, p)
 	s.fill(cells)
 	end := sooner(s.lastMeasured(), plan.end())
 	s.deployment.Buckets = max(0, int(end.Sub(plan.grid.Begin)/plan.grid.TimeBucket))

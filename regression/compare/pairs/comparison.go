@@ -34,7 +34,9 @@ type Comparison struct {
 	AssumedShare float64            `json:"assumed_share,omitempty"`
 	Warnings     []string           `json:"warnings"`
 	Methods      []evidence.Verdict `json:"methods"`
-	Alerts       []alert.Alert      `json:"alerts"`
+	// Doubtful are the calls per call with enough evidence for an alert that are NotDistinguishable.
+	Doubtful []evidence.Verdict `json:"doubtful_calls,omitempty"`
+	Alerts   []alert.Alert      `json:"alerts"`
 
 	warmUp evidence.WarmUp
 }
@@ -115,10 +117,13 @@ func (c *Comparison) Judged() bool {
 	return slices.ContainsFunc(c.Methods, func(l evidence.Verdict) bool { return l.State.Judged() })
 }
 
-// Conclusive reports whether any method could be judged, and neither a method nor the whole service is Undecided.
+// Conclusive reports whether any method could be judged, and neither a method, the calls of one nor the whole service
+// is Undecided or NotDistinguishable.
 func (c *Comparison) Conclusive() bool {
-	undecided := func(l evidence.Verdict) bool { return l.State == evidence.Undecided }
-	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
+	open := func(l evidence.Verdict) bool {
+		return l.State == evidence.Undecided || l.State == evidence.NotDistinguishable
+	}
+	return c.Judged() && !slices.ContainsFunc(c.Methods, open) && len(c.Doubtful) == 0 && (c.WholeService == nil || !open(*c.WholeService))
 }
 
 // resetNewAndGone changes New and Gone to FewRecords if one version has no records at all, because it has only just

@@ -126,6 +126,12 @@ func judgeAllOf(prepared []*preparedPair, p Pair, o Options) (*Comparison, evide
 		c.WholeService = &results[0].Service
 		c.WholeService.Metric = string(first.metric)
 	}
+	for _, v := range results[0].Calls {
+		if v.State == evidence.NotDistinguishable {
+			first.identifyAlert(&v)
+			c.Doubtful = append(c.Doubtful, v)
+		}
+	}
 	since := firstKnown{prepared: prepared, options: o}
 	for i, s := range prepared {
 		for _, a := range results[i].Alerts {

@@ -12,6 +12,7 @@ func (o Options) rule() evidence.Options {
 	rule.WarmUp = o.WarmUp
 	rule.Records = max(rule.Records, float64(o.MinRecords))
 	rule.LeastChange = max(rule.LeastChange, o.ThresholdPercent/100)
+	rule.LeastShare = o.MinSharePercent / 100
 	return rule
 }
 

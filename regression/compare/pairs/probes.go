@@ -87,10 +87,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 		side := sideOf(c.Member)
 		n := probesOf(c, perCall[place{side, c.TimeBucket}])
 		if off := costs[side].Total(n); off != 0 && c.Sum > 0 {
-			left := max(atLeast, 1-off/c.Sum)
-			c.Sum *= left
-			c.Capped *= left
-			c.Log += c.Weight * math.Log(left)
+			subtractFrom(c, off)
 		}
 		m := methods[c.Full]
 		if m == nil {
@@ -115,6 +112,25 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 			c.Log -= c.Weight * by.log
 		}
 	}
+}
+
+// subtractFrom subtracts the cost of probes from each statistic of a cell, relative to the calls that it describes: a
+// rare expensive call makes the sum large, and the probes are then a small part of the sum only.
+func subtractFrom(c *query.Cell, off float64) {
+	left := func(of float64) float64 { return max(atLeast, 1-off/of) }
+	if c.Capped > 0 {
+		c.Capped *= left(c.Capped)
+	}
+	if c.Weight > 0 {
+		c.Log += c.Weight * math.Log(left(c.Weight*math.Exp(c.Log/c.Weight)))
+	}
+	c.Sum *= left(c.Sum)
+}
+
+// resolution returns the uncertainty of the part of a probe that the time of its own call contains, in ns: the smallest
+// change of a call that can be told.
+func resolution(table probecost.Table, p Pair) float64 {
+	return max(table.CostsOf(p.Service, p.Base.Version).Inside.SE, table.CostsOf(p.Service, p.Head.Version).Inside.SE)
 }
 
 // probesOf returns the probes in the time of a cell.

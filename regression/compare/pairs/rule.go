@@ -23,6 +23,8 @@ type Rule interface {
 type Limits struct {
 	ThresholdPercent float64 // the change must exceed it
 	MinRecords       int64   // in each version
+	// MinSharePercent is the minimum cost of the change, in percent of the service's cost. ThresholdRule ignores it.
+	MinSharePercent float64
 }
 
 // EvidenceRule decides by e-values, see docs/background/statistics.md.
@@ -31,14 +33,19 @@ type EvidenceRule struct{}
 // Name returns "evidence".
 func (EvidenceRule) Name() string { return "evidence" }
 
-// Default returns 2% and 30 calls.
+// Default returns 2%, 30 calls and 0.1% of the service's cost.
 func (EvidenceRule) Default() Limits {
 	o := evidence.Defaults()
-	return Limits{100 * o.LeastChange, int64(o.Records)}
+	return Limits{100 * o.LeastChange, int64(o.Records), 0.1}
 }
 
-// Least returns the limits for which the rate of false alarms was measured: those of Default.
-func (r EvidenceRule) Least() Limits { return r.Default() }
+// Least returns the limits for which the rate of false alarms was measured: the change and the records of Default, and
+// any share.
+func (r EvidenceRule) Least() Limits {
+	l := r.Default()
+	l.MinSharePercent = 0
+	return l
+}
 
 // ThresholdRule decides by a percentage and an interval.
 type ThresholdRule struct{}
@@ -47,7 +54,7 @@ type ThresholdRule struct{}
 func (ThresholdRule) Name() string { return "threshold" }
 
 // Default returns 10% and 100 calls.
-func (ThresholdRule) Default() Limits { return Limits{10, 100} }
+func (ThresholdRule) Default() Limits { return Limits{ThresholdPercent: 10, MinRecords: 100} }
 
 // Least returns 0% and 1 call.
-func (ThresholdRule) Least() Limits { return Limits{0, 1} }
+func (ThresholdRule) Least() Limits { return Limits{MinRecords: 1} }

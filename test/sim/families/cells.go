@@ -14,7 +14,7 @@ const bucket = time.Minute
 
 // Deployment aggregates the calls of a drawn deployment into cells, as the query does.
 func Deployment(d *deploygen.Deployment) *evidence.Deployment {
-	out := &evidence.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
+	out := &evidence.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}, Wall: d.Scene.Disturbance.Lock}
 	for m := range d.Methods {
 		out.Methods = append(out.Methods, d.Methods[m].Name)
 		out.Callers = append(out.Callers, d.Methods[m].Name)
@@ -67,14 +67,18 @@ func Deployment(d *deploygen.Deployment) *evidence.Deployment {
 
 // call is a deploygen.Call. caller is an index into Deployment.Callers.
 type call struct {
-	cpu                             float64
+	cpu                             float64 // or wall time under a lock
 	method, caller, process, minute int16
 }
 
 func callsOf(d *deploygen.Deployment) []call {
 	var out []call
 	d.Each(func(c deploygen.Call) {
-		out = append(out, call{float64(c.CPU), int16(c.Method), int16(c.Caller + 1), int16(c.Process), int16(c.At / bucket)})
+		time := c.CPU
+		if d.Scene.Disturbance.Lock {
+			time = c.Wall
+		}
+		out = append(out, call{float64(time), int16(c.Method), int16(c.Caller + 1), int16(c.Process), int16(c.At / bucket)})
 	})
 	return out
 }

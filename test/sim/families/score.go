@@ -146,13 +146,18 @@ func holds(interval [2]float64, log float64) bool {
 	return interval[0] <= truth && truth <= interval[1]
 }
 
-// Silent reports whether the command would exit with status 0: no alerts and no undecided verdicts.
+// open reports whether a verdict makes the command exit with status 3.
+func open(s evidence.VerdictState) bool {
+	return s == evidence.Undecided || s == evidence.NotDistinguishable
+}
+
+// Silent reports whether the command would exit with status 0: no alerts and no open verdicts.
 func (j *Judged) Silent() bool {
-	if len(j.Alerts) > 0 || j.Service.State == evidence.Undecided {
+	if len(j.Alerts) > 0 || open(j.Service.State) {
 		return false
 	}
 	for _, o := range j.Methods {
-		if o.Verdict.State == evidence.Undecided {
+		if open(o.Verdict.State) {
 			return false
 		}
 	}

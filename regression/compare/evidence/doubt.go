@@ -1,0 +1,216 @@
+package evidence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// A change with enough evidence is no alert if its own figures contradict it, or if something other than the version
+// can be its cause. docs/adr/0051-no-alert-against-its-figures.md has the reasons.
+
+const (
+	// busyHost is the change of one method, as a logarithm, that a busy neighbor of the only head process can cause:
+	// code that waits for caches slowed down by up to 58%, a loop of arithmetic by 2%.
+	busyHost = 0.46
+	// agrees is the number of standard errors by which a statistic can contradict the sign of the mean by chance.
+	agrees = 1
+	// settles is the number of standard errors from which a fall with the age of a process counts, and by which the
+	// level that it falls to must exceed 0.
+	settles = 1
+)
+
+// doubt sets the reason why a method with enough evidence is not raised, and its state.
+func (c *compared) doubt(x *index, o Options) {
+	v := &c.verdict
+	for _, reason := range []string{c.contradiction(), c.unresolved(x), c.followsLoad(x), c.busyHost(x), c.stillSettles()} {
+		if reason != "" {
+			c.doubted, v.Doubt = NotDistinguishable, reason
+			return
+		}
+	}
+	if share, known := c.share(x); known && share < o.LeastShare {
+		c.doubted = Small
+		v.Doubt = fmt.Sprintf("%.2g%% of the cost of the service, less than %.6g%%", 100*share, 100*o.LeastShare)
+	}
+}
+
+// share returns the cost of the change as a share of the service's. A change of calls per call counts as the cost of
+// those calls.
+func (c *compared) share(x *index) (share float64, known bool) {
+	v := &c.verdict
+	switch {
+	case !(x.headCost > 0) || c.whole:
+		return 0, false
+	case c.caller != "":
+		return v.Change / (1 + v.Change) * c.callsCost / x.headCost, true
+	}
+	return (v.HeadMean - v.BaseMean) * c.weight[Head] / x.headCost, true
+}
+
+// contradiction compares the signs of the mean, the capped mean, the mean logarithm and the printed interval.
+func (c *compared) contradiction() string {
+	v := &c.verdict
+	const heavy = "few heavy calls decide: "
+	if c.basis == Typical { // the own mean is known far less well, so noise must not contradict
+		if own := partOf(c.fits[mean].change, c.errors[mean].all, c.errors[mean].df); own.Interval[1] < 0 {
+			return heavy + fmt.Sprintf("the typical call changed by %s, the own mean by %s", percent(v.Change), own)
+		}
+	}
+	shared := math.Log1p(v.Measured.Change) - math.Log1p(v.Change)
+	for s := range statistics {
+		if s == mean || !c.fits[s].ok || c.basis != Typical && !slices.Contains(c.decide, s) {
+			continue
+		}
+		if change := c.fits[s].change - shared; v.Change > 0 && change < -agrees*math.Sqrt(c.errors[s].measured) {
+			return heavy + fmt.Sprintf("changed by %s, the %s by %s", percent(v.Change), statisticNames[s], percent(shareOf(change)))
+		}
+	}
+	if c.decide[0] == cost && c.caller == "" && v.Change > 0 && c.pooled <= 0 {
+		return heavy + fmt.Sprintf("the mean of all time buckets together changed by %s", percent(shareOf(c.pooled)))
+	}
+	if v.Interval[0] <= 0 {
+		if len(c.tails) > 0 {
+			return heavy + fmt.Sprintf("the interval of the mean, %s to %s, contains 0", percent(v.Interval[0]), percent(v.Interval[1]))
+		}
+		return fmt.Sprintf("the interval, %s to %s, contains 0", percent(v.Interval[0]), percent(v.Interval[1]))
+	}
+	return ""
+}
+
+var statisticNames = [statistics]string{cost: "capped mean", level: "typical call", mean: "mean"}
+
+// unresolved compares the change per call with the uncertainty of the probe inside it.
+func (c *compared) unresolved(x *index) string {
+	if c.caller != "" || !(x.d.Resolution > 0) || c.weight[Head] == 0 {
+		return ""
+	}
+	if change := math.Abs(c.verdict.HeadMean - c.verdict.BaseMean); change < x.d.Resolution {
+		return fmt.Sprintf("a change of %.3g ns per call, and a probe resolves %.3g ns", change, x.d.Resolution)
+	}
+	return ""
+}
+
+// followsLoad reports a change that unequal load can cause. CPU time per call can grow or fall as fast as the calls of a
+// process. Wall time under a lock grows without limit.
+func (c *compared) followsLoad(x *index) string {
+	if c.caller != "" {
+		return ""
+	}
+	load := x.load()
+	if x.d.Wall && c.load > load {
+		load = c.load
+	}
+	if math.Abs(load) <= sameLoad {
+		return ""
+	}
+	if math.Log1p(c.verdict.Interval[0]) > math.Abs(load) && !(x.d.Wall && load > 0) {
+		return ""
+	}
+	return fmt.Sprintf("not distinguishable from the load: a process of the new version gets %.2g times the calls", math.Exp(load))
+}
+
+// busyHost reports a change of a single head process that a busy host can cause.
+func (c *compared) busyHost(x *index) string {
+	if c.caller != "" || x.processes[Head] != 1 || math.Log1p(c.verdict.Interval[0]) > busyHost {
+		return ""
+	}
+	return fmt.Sprintf("not distinguishable from a busy host: one process of the new version, and a busy host alone can cause %s", percent(shareOf(busyHost)))
+}
+
+// aging is the change of a method in the first and in the second half of the age of young head processes.
+type aging struct {
+	early, late float64
+	// variances of the changes
+	earlyVariance, lateVariance float64
+	age                         time.Duration
+	ok                          bool
+}
+
+// stillSettles reports a change that falls with the age of the processes, to a level that may be that of the base.
+func (c *compared) stillSettles() string {
+	a := &c.aging
+	if !a.ok {
+		return ""
+	}
+	fall, falls := a.early-a.late, math.Sqrt(a.earlyVariance+a.lateVariance)
+	end, ends := a.late-fall, math.Sqrt(a.earlyVariance+4*a.lateVariance)
+	if fall <= settles*falls || end > settles*ends {
+		return ""
+	}
+	return fmt.Sprintf("not distinguishable from the age of the processes: %s in the first half of %s, %s in the second",
+		percent(shareOf(a.early)), a.age.Round(time.Second), percent(shareOf(a.late)))
+}
+
+// ages compares the first and the second half of the head's young processes with the base in the same buckets.
+func (z *standard) ages(s statistic, f fit) (out aging) {
+	g, d := &z.grids[s], z.x.d
+	var u, e, v [2]float64
+	for i, in := range d.Instances {
+		if in.Side != Head || in.Started.IsZero() || d.Begin.Sub(in.Started) >= mostWarmUp {
+			continue
+		}
+		first, end := -1, 0
+		for b := range d.Buckets {
+			if g.expected[i*d.Buckets+b] > 0 {
+				if end = b + 1; first < 0 {
+					first = b
+				}
+			}
+		}
+		if end-first < 2 {
+			continue
+		}
+		out.age = max(out.age, d.Begin.Add(time.Duration(end)*d.Bucket).Sub(in.Started))
+		for b := first; b < end; b++ {
+			half := 0
+			if 2*(b-first) >= end-first {
+				half = 1
+			}
+			at := i*d.Buckets + b
+			u[half], e[half], v[half] = u[half]+g.expected[at], e[half]+g.residual[at], v[half]+g.variance[at]
+		}
+	}
+	if !(u[0] > 0) || !(u[1] > 0) || s != level && min(e[0]/u[0], e[1]/u[1]) <= -1 {
+		return aging{}
+	}
+	change := func(half int) (float64, float64) {
+		ratio := e[half] / u[half]
+		if s == level {
+			return ratio, f.kappa * v[half] / (u[half] * u[half])
+		}
+		// The errors of the head grow with its cost.
+		return math.Log1p(ratio), f.kappa * v[half] / (u[half] * u[half])
+	}
+	out.early, out.earlyVariance = change(0)
+	out.late, out.lateVariance = change(1)
+	out.ok = true
+	return out
+}
+
+// pooledChange returns the logarithm of the head's mean over that of the base at the head's callers, all time buckets
+// together.
+func (z *standard) pooledChange() float64 {
+	base := 0.0
+	for c := range z.callers {
+		if !(z.totalW[byCalls][c] > 0) {
+			continue
+		}
+		for k := c * z.x.d.Buckets; k < (c+1)*z.x.d.Buckets; k++ {
+			base += z.headW[byCalls][k] * z.totalMean[mean][c]
+		}
+	}
+	if _, head := z.costs(); base > 0 && head > 0 {
+		return math.Log(head / base)
+	}
+	return 0
+}
+
+// measureAging sets aging, by the typical call if its logarithms are tested, because it is known best.
+func (c *compared) measureAging(z *standard) {
+	s := c.decide[len(c.decide)-1]
+	if c.fits[s].ok {
+		c.aging = z.ages(s, c.fits[s])
+	}
+}
