@@ -216,7 +216,7 @@ func TestMethodFile(t *testing.T) {
 	_, probed, summary := built(t, Settings{Methods: path}, dir)
 	for _, line := range []string{
 		"corehour go: " + path + ": methods[3].rate",
-		"corehour go: probes in 4 functions of 2 packages; without: ",
+		"corehour go: probes in 4 functions of 2 packages; 0 left to the compiler, which inlines them; without: ",
 		`corehour go: methods[1] example.com/program/shop.Rum fits no function of this build: did you mean "example.com/program/shop.Run"?` + "\n",
 		"corehour go: methods[2]: example.com/program/shop.leaf stays without probe: a compiler directive forbids it\n",
 		"corehour go: methods[5] elsewhere.* fits no function of this build\n",

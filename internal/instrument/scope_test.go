@@ -195,7 +195,7 @@ func main() {
 ]}`)
 	_, probed, _ := built(t, Settings{Methods: methods}, dir)
 	assert.Equal(t, map[string]string{".root": "2", ".memory.get": "3"}, counts(runProgram(t, probed, "", "COREHOUR_EXPORT=stderr").stderr))
-	deep := map[string]string{".root": "2", ".memory.get": "3", ".deep": "1", ".disk.get": "1", ".tape.get": "1", ".behind": "3", ".leaf": "3", ".odd": "4", ".even": "3"}
+	deep := map[string]string{".root": "2", ".memory.get": "3", ".deep": "1", ".disk.get": "1", ".tape.get": "1", ".behind": "3", ".leaf": "3", ".odd": "4", ".even": "3", ".small": "1"}
 	assert.Equal(t, deep, counts(runProgram(t, probed, "deep", "COREHOUR_EXPORT=stderr").stderr))
 
 	edges, err := Graph(probed)
