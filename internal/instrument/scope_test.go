@@ -205,8 +205,8 @@ func main() {
 		lines = append(lines, strings.ReplaceAll(e.Caller+" -> "+e.Callee, "example.com/program.", ""))
 	}
 	assert.Equal(t, []string{
-		"deep -> (*disk).get", "deep -> behind", "deep -> leaf", "deep -> memory.get", "deep -> odd", "deep -> tape.get",
-		"even -> odd", "odd -> even", "root -> deep",
+		"deep -> (*disk).get", "deep -> leaf", "deep -> memory.get", "deep -> odd", "deep -> small", "deep -> tape.get",
+		"even -> odd", "odd -> even", "root -> deep", "small -> behind",
 	}, lines)
 
 	// A method file at run time can name other roots, because the graph contains their callees.
