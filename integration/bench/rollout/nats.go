@@ -56,7 +56,7 @@ accounts {
 `
 
 type natsClient struct {
-	url, monitor       string
+	url                string
 	app, limited, peer *natsgo.Conn
 	stream             jetstream.JetStream
 	consumer           jetstream.Consumer
