@@ -62,7 +62,7 @@ func (o *Options) choose(all []query.Sampling) ([]Account, error) {
 		slices.Sort(names)
 		names = slices.Compact(names)
 		hint := configfile.DidYouMean(name, names)
-		if alike := endingIn(names, o.Method); hint == "" && len(alike) > 0 {
+		if alike := endingIn(names, o.Method); len(alike) > 0 && !strings.HasPrefix(hint, "did you mean ") {
 			hint = "did you mean one of these?\n" + strings.Join(alike, "\n")
 		}
 		if hint != "" {
