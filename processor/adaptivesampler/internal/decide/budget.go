@@ -226,10 +226,10 @@ type offer struct {
 	rest    float64 // rate per unit of rest
 }
 
-// share finds the price at which the budget is spent, and sets the rates. If floors, lowest rates, the uniform
-// share and the share for the total together exceed the budget, all are reduced by the same factor. Pinned rates can take any amount, but a
-// tenth of the budget remains for the others, so that no method falls to zero because of them. share reports
-// whether the budget is too small for the minimum of all methods.
+// share finds the price at which the budget is spent, and sets the rates. If floors, lowest rates and the other
+// shares together exceed the budget, all are reduced by the same factor. Pinned rates can take any amount, but a tenth
+// of the budget remains for the others, so that no method falls to zero because of them. share reports whether the
+// budget is too small for the minimum of all methods.
 func (p *allocation) share(cfg *Config) (short bool) {
 	least := leftByPins * cfg.Budget.RecordsPerSecond
 	left := max(p.left, least)
