@@ -49,6 +49,16 @@ func (c *compared) share(x *index) (share float64, known bool) {
 	return (v.HeadMean - v.BaseMean) * c.weight[Head] / x.headCost, true
 }
 
+// belowShare reports whether all calls of the head, with their callees, cost less than the smallest share that is
+// raised. Calls without a known cost are not below it.
+func (c *compared) belowShare(o Options) bool {
+	cost := c.inclusiveCost
+	if c.caller != "" {
+		cost = c.callsCost
+	}
+	return c.x != nil && !c.whole && cost > 0 && cost < o.LeastShare*c.x.headCost
+}
+
 // contradiction compares the signs of the mean, the capped mean, the mean logarithm and the printed interval.
 func (c *compared) contradiction() string {
 	v := &c.verdict

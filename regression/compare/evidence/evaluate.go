@@ -234,25 +234,30 @@ func (l *evaluation) report(calls []compared) *Result {
 }
 
 // raise applies e-BH and the conditions of an alert to one family of hypotheses, and returns the raised methods. It
-// also sets the power of each test.
+// also sets the power of each test. Methods that cost too little to be raised are no hypotheses.
 func raise(family []*compared, least float64, o Options) []alertKey {
 	logE := make([]float64, len(family))
+	hypotheses := 0
 	for i, c := range family {
-		logE[i] = c.logE
+		if logE[i] = c.logE; c.belowShare(o) {
+			logE[i] = math.Inf(-1)
+		} else {
+			hypotheses++
+		}
 	}
-	rejected, needed := stats.EBH(logE, len(family), o.Alpha)
+	rejected, needed := stats.EBH(logE, hypotheses, o.Alpha)
 	var raised []alertKey
 	for i, c := range family {
 		if !c.verdict.State.Judged() {
 			continue
 		}
-		if c.alone {
-			// A host affects all of these methods at once, so each needs the evidence that e-BH requires of the
-			// first rejection.
-			needed[i] = math.Log(float64(len(family)) / o.Alpha)
-			rejected[i] = rejected[i] && c.logE >= needed[i]
+		if below := c.belowShare(o); c.alone || below {
+			// A host affects all methods that are judged alone at once, so each needs the evidence that e-BH requires of
+			// the first rejection.
+			needed[i] = math.Log(float64(max(hypotheses, 1)) / o.Alpha)
+			rejected[i] = (rejected[i] || below) && c.logE >= needed[i]
 		}
-		c.verdict.NeededE, c.hypotheses = math.Exp(needed[i]), len(family)
+		c.verdict.NeededE, c.hypotheses = math.Exp(needed[i]), hypotheses
 		c.describePower(needed[i], o)
 		large, known := c.answers.ask(largeEnough, c.changed() >= least), c.answers.ask(enoughEvidence, rejected[i])
 		c.proven = large && known

@@ -441,3 +441,23 @@ func TestEvaluate_LeastShare(t *testing.T) {
 		}
 	}
 }
+
+// A method that costs less than the smallest share cannot be raised, so it is no hypothesis, and the others need less
+// evidence.
+func TestEvaluate_HypothesesAboveShare(t *testing.T) {
+	needed := func(share float64) float64 {
+		s := newShop()
+		s.at("Tax").self[1] *= 2
+		o := evidence.Defaults()
+		o.LeastShare = share
+		r := watch(t, s.deployment(6), o)
+		if !slices.Contains(alerted(r), "regression Tax") {
+			t.Errorf("share %v: %q", share, alerted(r))
+		}
+		return figure(verdictOf(t, r, "Price").NeededEValue)
+	}
+	all, expensive := needed(0), needed(0.05) // 12 of 16 methods cost 3% each
+	if all < 2*expensive || expensive <= 0 {
+		t.Errorf("needed e-value %v with all methods, %v with the expensive ones", all, expensive)
+	}
+}
