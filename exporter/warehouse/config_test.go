@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.yaml.in/yaml/v3"
 )
@@ -183,27 +182,4 @@ func loadBlocks(t *testing.T, page string) {
 			assert.NoError(t, err, block[1])
 		}
 	}
-}
-
-// The README block with all options shows the defaults.
-func TestReadme_ShowsDefaults(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	block := yamlBlock.FindSubmatch(text)
-	require.NotNil(t, block)
-	var doc struct {
-		Exporters map[string]yaml.Node `yaml:"exporters"`
-	}
-	require.NoError(t, yaml.Unmarshal(block[1], &doc))
-	node := doc.Exporters["warehouse"]
-	section, err := yaml.Marshal(&node)
-	require.NoError(t, err)
-	var raw map[string]any
-	require.NoError(t, yaml.Unmarshal(section, &raw))
-	got := &Config{}
-	require.NoError(t, confmap.NewFromStringMap(raw).Unmarshal(got))
-	want := createDefaultConfig().(*Config)
-	want.BigQuery = configoptional.None[BigQueryConfig]() // shown in its own block
-	want.Bucket = configoptional.None[BucketConfig]()
-	assert.Equal(t, want, got)
 }
