@@ -41,7 +41,6 @@ func TestConstants_Documented(t *testing.T) {
 	doctest.Contains(t, "guides/regression.md",
 		fmt.Sprintf("more than %g%% more expensive beyond the error of measuring", 100*undecidedFrom),
 		fmt.Sprintf("became at most %g%% more expensive", 100*o.Margin),
-		fmt.Sprintf("with variances %g times those measured", o.Inflation),
 		fmt.Sprintf("an estimate of at least `--threshold` (%g%%), at least `--min-records` (%g) on both sides", 100*o.LeastChange, o.Records),
 	)
 }

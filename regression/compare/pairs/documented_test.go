@@ -16,7 +16,7 @@ func TestConstants_Documented(t *testing.T) {
 		fmt.Sprintf("or for %g where processes of other SDKs cannot be told apart", unseenFor.Minutes()),
 		fmt.Sprintf("the same minutes of the base's last %d days", earlierDays),
 		fmt.Sprintf("against the time before, %g hours of it at least", leastBefore.Hours()),
-		"down to a second, with a warning", fmt.Sprintf("A difference within %d standard errors of that cost", knownBy),
+		"below 30 s a second", fmt.Sprintf("A difference within %d standard errors of that cost", knownBy),
 		fmt.Sprintf("More than %d processes of a version are put into %d groups", maxMembers, maxMembers),
 	)
 	if overBuckets != 2 || overAfter != time.Minute {
