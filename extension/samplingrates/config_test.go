@@ -104,7 +104,7 @@ func TestReadme(t *testing.T) {
 		_, err = load(t, string(section))
 		assert.NoError(t, err, block)
 	}
-	for _, names := range [][]string{resultNames[:], endpointNames[:], tableNames[:], {"max_waiting", "max_answers_mib", "max_services", "remembered_tables"}, {defaultGRPC}} {
+	for _, names := range [][]string{resultNames[:], endpointNames[:], tableNames[:], {defaultGRPC}} {
 		for _, name := range names {
 			assert.Contains(t, string(text), name)
 		}
