@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/corehour/corehour/integration/harness"
@@ -29,7 +30,7 @@ func foreignRows(t *testing.T, p *pipeline, service string) []foreignRow {
 	t.Helper()
 	requireSoundRows(t, p)
 	return query[foreignRow](t, p, `SELECT class || '.' || method AS name, caller, weight_basis, version, cpu_state,
-		COUNT(*) FILTER (WHERE kind = 'call') AS row_count, SUM(calls) AS calls, SUM(wall_ns) AS wall_ns, SUM(cpu_ns) AS cpu_ns, MAX(p) AS p
+		COUNT(*) FILTER (WHERE kind = 'call') AS row_count, SUM(calls) AS calls, SUM(wall_ns) AS wall_ns, SUM(cpu_ns) AS cpu_ns, COALESCE(MAX(p) FILTER (WHERE kind = 'call'), 0) AS p
 		FROM method_calls WHERE service = '`+service+`' AND kind IN ('call', 'counts') GROUP BY ALL ORDER BY ALL`)
 }
 
@@ -150,11 +151,11 @@ func TestNodeClient_ConsistentSampling(t *testing.T) {
 			p.stop(t)
 			rows := foreignRows(t, p, "storefront")
 			for _, r := range rows {
-				if r.Basis != "threshold" || math.Abs(r.P-c.p) > 1e-6 {
+				if r.Basis != "threshold" || r.Rows > 0 && math.Abs(r.P-c.p) > 1e-6 {
 					t.Errorf("%s: p = %v by %q, it should be %v by threshold", r.Method, r.P, r.Basis, c.p)
 				}
 			}
-			requireEstimates(t, rows, readClientReport(t, report), requests, c.p)
+			requireEstimates(t, rows, readClientReport(t, report), requests, head) // counted before the collector thins
 		})
 	}
 }
@@ -208,18 +209,79 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 	}
 	sampled := foreignRows(t, p, "billing-sampled")
 	for _, r := range sampled {
-		if r.Basis != "configured" || r.P != ratio {
+		if r.Basis != "configured" || r.Rows > 0 && r.P != ratio {
 			t.Errorf("%s: p = %v by %q, the receiver is configured to assume %v", r.Method, r.P, r.Basis, ratio)
 		}
 	}
 	requireEstimates(t, sampled, readClientReport(t, reports["billing-sampled"]), orders, ratio)
 	unsaid := foreignRows(t, p, "billing-unsaid")
 	for _, r := range unsaid {
-		if r.Basis != "estimated" || math.Abs(r.P/ratio-1) > 0.05 {
+		if r.Basis != "estimated" || r.Rows > 0 && math.Abs(r.P/ratio-1) > 0.05 {
 			t.Errorf("%s: p = %v by %q, the trace ids show %v", r.Method, r.P, r.Basis, ratio)
 		}
 	}
 	requireEstimates(t, unsaid, readClientReport(t, reports["billing-unsaid"]), orders, ratio)
+}
+
+// The collector keeps a part of the spans of an SDK, and cost prints all its calls: exactly where the SDK is known to
+// sample nothing, as a lower bound where nothing states it, and with an interval where it samples.
+func TestGoClient_CallsAboveBudgetAreCounted(t *testing.T) {
+	t.Parallel()
+	const orders = 1500
+	p := newShippedPipeline(t, quickWarehouse+`
+receivers: {method_spans: {assumed_rates: {billing-all: 1, billing-quarter: 0.25}}}
+`)
+	p.start(t)
+	reports := map[string]string{}
+	for service, ratio := range map[string]string{"billing-all": "1", "billing-unsaid": "1", "billing-quarter": "0.25"} {
+		reports[service] = filepath.Join(t.TempDir(), "did.json")
+		waitFor(t, startProgram(t, service, programs.gotel, "--protocol", "http", "--endpoint", p.HTTP, "--service", service,
+			"--ratio", ratio, "--orders", fmt.Sprint(orders), "--report", reports[service]))
+	}
+	p.stop(t)
+	for service, report := range reports {
+		stored := int64(0)
+		for _, r := range foreignRows(t, p, service) {
+			stored += r.Rows
+		}
+		want := readClientReport(t, report)
+		if sent := int64(orders * len(want)); service != "billing-quarter" && stored > sent*9/10 {
+			t.Errorf("%s: %d of %d spans are stored: the test shows nothing", service, stored, sent)
+		}
+		out, err := p.command.Run(t.Context(), "cost", "--wide", "--service", service)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed := string(out.Stdout)
+		for method, d := range want {
+			figure := regexp.MustCompile(regexp.QuoteMeta(method) + ` .*?  (>= \d+|~\d+ ±\d+|\d+)  `).FindStringSubmatch(printed)
+			if figure == nil {
+				t.Errorf("%s: no calls of %s in\n%s", service, method, printed)
+				continue
+			}
+			account, err := p.command.Run(t.Context(), "explain", "--service", service, method)
+			if err != nil || !regexp.MustCompile(`  `+figure[1]+`  `).Match(account.Stdout) {
+				t.Errorf("%s of %s: cost prints %s calls, explain %v\n%s", method, service, figure[1], err, account.Stdout)
+			}
+			var calls, margin float64
+			switch exact := fmt.Sprint(d.Calls); service {
+			case "billing-all":
+				if figure[1] != exact {
+					t.Errorf("%s of %s: printed are %s calls, made are %s", method, service, figure[1], exact)
+				}
+			case "billing-unsaid":
+				if figure[1] != ">= "+exact {
+					t.Errorf("%s of %s: printed are %s calls, made are %s", method, service, figure[1], exact)
+				}
+			default:
+				// The true margin follows from the design: 1.96 standard errors of a draw with p = 0.25.
+				design := 1.96 * math.Sqrt(float64(d.Calls)*3)
+				if _, err := fmt.Sscanf(figure[1], "~%f ±%f", &calls, &margin); err != nil || math.Abs(calls-float64(d.Calls)) > 2.5*design || math.Abs(margin/design-1) > 0.25 {
+					t.Errorf("%s of %s: printed are %s calls, made are %s ±%.0f: %v", method, service, figure[1], exact, design, err)
+				}
+			}
+		}
+	}
 }
 
 // TestTelemetrygen_SpansBecomeRows sends spans of the collector's own load generator, which have

@@ -23,6 +23,11 @@ func BuildShop(command, dir string) (string, error) {
 	return path, runIn(filepath.Join("..", "test", "shop"), command, "go", "--quiet", "--methods", "methods.json", "build", "-o", path, ".")
 }
 
+// BuildProbed builds the program in dir with a probe in every function but straight code.
+func BuildProbed(command, dir, path string) error {
+	return runIn(dir, command, "go", "--quiet", "build", "-o", path, ".")
+}
+
 // InstallNode installs the packages pinned by package-lock.json in dir, and returns the path of
 // node.
 func InstallNode(dir string) (string, error) {

@@ -45,13 +45,14 @@ type arrivedCount struct {
 	calls, variance float64
 }
 
-// thins reports whether a measurement with the probability arrived was subject to the decision.
-func (d *decision) thins(arrived float64, became spanOutcome) bool {
+// countsOnArrival reports whether calls are counted before the decision d: where it can thin them, and where they
+// arrive sampled, since the variance of such calls depends on their traces.
+func (d *decision) countsOnArrival(arrived float64, became spanOutcome) bool {
 	switch became {
 	case thinnedOut, limited, off:
 		return arrived > 0
 	case kept:
-		return d.rate*(1+slack) < arrived
+		return arrived < 1 || d.rate*(1+slack) < arrived
 	}
 	return false
 }

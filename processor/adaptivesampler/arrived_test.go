@@ -59,17 +59,27 @@ func TestArrivedCounts_Exact(t *testing.T) {
 	}
 }
 
-// A method that is off keeps its counts. A span that no decision thins keeps its calls.
+// A method that is off keeps its counts. A span that no decision thins keeps its call, or has an estimate of its
+// calls if it arrives sampled.
 func TestArrivedCounts_OffAndUnthinned(t *testing.T) {
-	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "defaults": {"rate": 0.5}, "methods": [{"class": "shop/web", "method": "off", "mode": "off"}]}`)}, 7)
+	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "defaults": {"rate": 1}, "methods": [{"class": "shop/web", "method": "off", "mode": "off"}]}`)}, 7)
 	b := newBatch("shop/web")
 	b.foreign("off", 1, methodspan.BasisAssumed, "", pcommon.TraceID{1})
+	b.foreign("all", 1, methodspan.BasisConfigured, "", pcommon.TraceID{1})
+	b.foreign("sampled", 0.25, methodspan.BasisConfigured, "", pcommon.TraceID{1})
 	b.foreign("sampled", 0.25, methodspan.BasisConfigured, "", pcommon.TraceID{1})
 	out := spansOf(r.send(b.Traces))
-	require.Len(t, out, 2)
+	require.Len(t, out, 5)
+	assert.Equal(t, "all", out[0].Name())
 	assert.Empty(t, text(out[0], methodspan.AttrCalls))
-	assert.Equal(t, "off", out[1].Name())
-	assert.EqualValues(t, 1, number(t, out[1], methodspan.AttrCalls))
+	for _, kept := range out[1:3] {
+		assert.Zero(t, number(t, kept, methodspan.AttrCalls))
+	}
+	assert.Equal(t, "off", out[3].Name())
+	assert.EqualValues(t, 1, number(t, out[3], methodspan.AttrCalls))
+	sampled, p := number(t, out[4], methodspan.AttrCalls), number(t, out[4], methodspan.AttrP)
+	assert.EqualValues(t, 8, sampled)
+	assert.InDelta(t, 2*2*0.75/(0.25*0.25), sampled*(1-p)/p, 1e-9, "two calls of one trace are kept or dropped together")
 }
 
 // Spans that arrive sampled by trace give an estimate. Its variance, in p of the counts, is that of the traces: an

@@ -170,7 +170,7 @@ func (p *batchPass) drop(span ptrace.Span) bool {
 	arrived, became := p.decide(span, d)
 	dropped := became == thinnedOut || became == limited || became == off
 	p.tally.spans[d.label][became]++
-	if d.thins(arrived, became) && m.countsItself() {
+	if d.countsOnArrival(arrived, became) && m.countsItself() {
 		p.arrived.addSpan(span, m, p.scope, d, arrived)
 		if !dropped {
 			span.Attributes().PutInt(methodspan.AttrCalls, 0)

@@ -202,7 +202,7 @@ func TestSampler_Identities(t *testing.T) {
 	newer.Attributes().PutStr(methodspan.AttrFunction, "shop/cart.Sum")
 	for range 2 { // the second run uses the cache
 		var reasons []string
-		for _, span := range spansOf(r.send(b.Traces)) {
+		for _, span := range measurementsOf(r.send(b.Traces)) {
 			reasons = append(reasons, text(span, methodspan.AttrReason))
 		}
 		assert.Equal(t, []string{"methods[3] http.GET /cart", "methods[1] shop/web.Handler.*", "methods[0] shop/cart.*"}, reasons)

@@ -93,7 +93,7 @@ func TestThinning_UnbiasedForShares(t *testing.T) {
 					r.sendFrom(hostOfAttacker, invented(random, second))
 					sent, cost := origin{name, each, add}.send(random.Uint64())
 					truth += cost
-					for _, span := range spansOf(r.sendFrom(hostOfVictim, sent)) {
+					for _, span := range measurementsOf(r.sendFrom(hostOfVictim, sent)) {
 						span.MoveTo(total.spans.AppendEmpty())
 					}
 					time.Sleep(time.Second)

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/query"
@@ -33,22 +34,24 @@ func Few(notes []string) []string {
 	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: corehour cost --json has them by service", len(notes)-mostNotes))
 }
 
-// setAssumedCalls records the calls whose number is a lower bound. They get no dollars unless IncludeAssumed is set.
+// setAssumedCalls records the calls whose number is a lower bound, and the standard errors of estimated calls. Lower
+// bounds get no dollars unless IncludeAssumed is set.
 func (b *builder) setAssumedCalls(all []query.AssumedCalls) {
-	calls := map[versionOf]float64{}
+	known := map[versionOf]query.AssumedCalls{}
 	for _, a := range all {
-		calls[versionOf{a.MethodName, a.Version}] = a.Calls
+		known[versionOf{a.MethodName, a.Version}] = a
 	}
-	b.assumed = map[*query.MethodCost]float64{}
+	b.assumed, b.callsSE = map[*query.MethodCost]float64{}, map[*query.MethodCost]float64{}
 	unpriced := map[methodOf]bool{}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		n := calls[versionOf{nameOf(m), m.Version}]
-		if n == 0 {
+		a := known[versionOf{nameOf(m), m.Version}]
+		b.callsSE[m] = math.Sqrt(a.Variance)
+		if a.Calls == 0 {
 			continue
 		}
-		b.assumed[m] = n
-		b.service[m.Service].AssumedCalls += n
+		b.assumed[m] = a.Calls
+		b.service[m.Service].AssumedCalls += a.Calls
 		if !b.options.IncludeAssumed {
 			m.SelfUSD, m.SelfUnpricedX = 0, m.SelfX
 			unpriced[methodKeyOf(m)] = true

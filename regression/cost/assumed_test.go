@@ -58,6 +58,9 @@ func TestAssumed_LowerBounds(t *testing.T) {
 			if least := assumed && m.Method == "Serve"; (m.SelfUSD == nil) != least || (m.AssumedCalls == 400) != least || strings.HasPrefix(m.CallsText(), ">= 400") != least {
 				t.Errorf("%s: %+v", basis, m)
 			}
+			if m.Method == "Serve" && !assumed && !strings.HasPrefix(m.CallsText(), "~400 ±") {
+				t.Errorf("%s: calls %s of sampled spans are an estimate", basis, m.CallsText())
+			}
 		}
 		if !assumed {
 			continue

@@ -110,14 +110,12 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error)
 
 // readOthers reads the assumptions about spans of other SDKs, if there are such spans.
 func (b *builder) readOthers(ctx context.Context, w *query.Warehouse, window query.Window, bills []query.Bill) error {
-	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Assumed }) {
+	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Others }) {
 		assumed, err := w.Assumed(ctx, window, b.options.Filter)
 		if err != nil {
 			return err
 		}
 		b.setAssumedCalls(assumed)
-	}
-	if slices.ContainsFunc(bills, func(b query.Bill) bool { return b.Others }) {
 		merged, err := w.Merged(ctx, window, b.options.Filter)
 		if err != nil {
 			return err

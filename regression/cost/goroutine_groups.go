@@ -29,9 +29,9 @@ func (b *builder) splitByGroup() {
 	}
 	whole, pending := b.costs.Methods, b.pending
 	b.costs.Methods, b.pending = nil, map[*query.MethodCost]int64{}
-	waiting, assumed := map[methodOf]int64{}, b.assumed
-	b.assumed = map[*query.MethodCost]float64{}
-	atLeast := map[methodOf]float64{}
+	waiting, assumed, callsSE := map[methodOf]int64{}, b.assumed, b.callsSE
+	b.assumed, b.callsSE = map[*query.MethodCost]float64{}, map[*query.MethodCost]float64{}
+	atLeast, errors := map[methodOf]float64{}, map[methodOf]float64{}
 	b.strayed = map[methodOf]stray{}
 	for i := range whole {
 		m := &whole[i]
@@ -64,8 +64,9 @@ func (b *builder) splitByGroup() {
 					continue
 				}
 			}
-			if assumed[m] > 0 && m.Calls > 0 {
+			if m.Calls > 0 {
 				atLeast[methodKeyOf(p)] = assumed[m] * p.Calls / m.Calls
+				errors[methodKeyOf(p)] = callsSE[m] * p.Calls / m.Calls
 			}
 			if m.N > 0 {
 				share := p.N / m.N
@@ -85,7 +86,7 @@ func (b *builder) splitByGroup() {
 	}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		b.pending[m], b.assumed[m] = waiting[methodKeyOf(m)], atLeast[methodKeyOf(m)]
+		b.pending[m], b.assumed[m], b.callsSE[m] = waiting[methodKeyOf(m)], atLeast[methodKeyOf(m)], errors[methodKeyOf(m)]
 	}
 }
 

@@ -112,6 +112,7 @@ func (b *builder) methodLines() []Line {
 		s.strayed.off += b.strayed[methodKeyOf(m)].off
 		s.line.PendingRecords += b.pending[m]
 		s.line.AssumedCalls += b.assumed[m]
+		s.line.CallsSE = math.Hypot(s.line.CallsSE, b.callsSE[m])
 		if usd, ok := b.service[m.Service].basis.PerDay(m.SelfUSD); ok {
 			s.perDay += usd
 		}
@@ -456,6 +457,7 @@ func (b *builder) callerLines() []Line {
 		l.Calls += e.Calls
 		if m.Calls > 0 {
 			l.AssumedCalls += e.Calls * min(1, b.assumed[m]/m.Calls)
+			l.CallsSE = math.Hypot(l.CallsSE, b.callsSE[m]*e.Calls/m.Calls)
 		}
 		if e.N > 0 {
 			l.InclusiveCoreHours = sumKnown(l.InclusiveCoreHours, new(e.X/nsPerCoreHour))

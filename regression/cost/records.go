@@ -30,7 +30,7 @@ func (r *Table) records() *output.Document {
 		"cpu_ns_p50=cpu_ns.p50", "cpu_ns_p95=cpu_ns.p95", "cpu_ns_p99=cpu_ns.p99", "wall_ns_p50=wall_ns.p50", "wall_ns_p95=wall_ns.p95", "wall_ns_p99=wall_ns.p99",
 		"lower_bound", "uncertain", "warning", "below_resolution", "resolution_ns", "reconciled", "group", "generic_price",
 		"self_wall_hours", "self_wall_hours_se", "self_wall_hours_low=self_wall_hours_interval.0", "self_wall_hours_high=self_wall_hours_interval.1",
-		"self_wall_clipped", "inclusive_wall_hours", "assumed_calls",
+		"self_wall_clipped", "inclusive_wall_hours", "assumed_calls", "calls_se",
 	))
 	return d
 }

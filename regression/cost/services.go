@@ -23,6 +23,7 @@ type builder struct {
 	rates   map[query.Service]float64     // typical sampling rates of methods
 	pending map[*query.MethodCost]int64   // measurements that wait for their counts
 	assumed map[*query.MethodCost]float64 // calls with a lower bound only
+	callsSE map[*query.MethodCost]float64 // standard errors of calls
 	strayed map[methodOf]stray            // by goroutine group
 }
 

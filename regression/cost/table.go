@@ -55,7 +55,9 @@ type Line struct {
 	// and for rollup rows, (other) for groups beyond the first 100.
 	Group string `json:"group,omitempty"`
 
-	Calls           float64 `json:"calls"`
+	Calls float64 `json:"calls"`
+	// CallsSE is the standard error of Calls if they are estimated from sampled spans of other SDKs.
+	CallsSE         float64 `json:"calls_se,omitempty"`
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`
 	Instances       int64   `json:"instances"`
 	Measured        int64   `json:"measured"`

@@ -182,13 +182,8 @@ func (u hourUnit) text(hours *float64) string {
 	return output.Known(hours, func(x float64) string { return output.Amount(x * u.per) })
 }
 
-// CallsText returns the number of calls, with ">= " if it is a lower bound.
-func (l *Line) CallsText() string {
-	if l.AssumedCalls > 0 {
-		return ">= " + output.Count(l.Calls)
-	}
-	return output.Count(l.Calls)
-}
+// CallsText returns the number of calls.
+func (l *Line) CallsText() string { return output.Calls(l.Calls, l.AssumedCalls, l.CallsSE) }
 
 // marked prefixes a known figure with a mark.
 func marked(mark, figure string) string {

@@ -83,12 +83,13 @@ func (a *Account) versionTable(zone *time.Location) *output.Table {
 	return t
 }
 
-// callsOfVersion returns the number of calls, as a lower bound if the sampling probability was assumed.
+// callsOfVersion returns the number of calls, as a lower bound if the sampling probability of some is unknown.
 func callsOfVersion(v *query.Sampling) string {
+	assumed := 0.0
 	if slices.Contains(v.Bases, methodspan.BasisAssumed) {
-		return ">= " + output.Count(v.Calls)
+		assumed = v.Calls
 	}
-	return output.Count(v.Calls)
+	return output.Calls(v.Calls, assumed, v.CallsSE)
 }
 
 func probability(p float64) string {
@@ -104,8 +105,11 @@ func (a *Account) costs(row func(what, value string)) {
 		row("cost", "nothing measured")
 		return
 	}
-	if l.AssumedCalls > 0 {
+	switch {
+	case l.AssumedCalls > 0:
 		row("calls", fmt.Sprintf("%s; %s", l.CallsText(), cost.AssumedNote(a.Service, l.AssumedCalls)))
+	case l.CallsSE > 0:
+		row("calls", l.CallsText()+", estimated from sampled spans")
 	}
 	row("CPU time of a call", output.NanosOf(l.CPUNSPerCall)+" with all it calls")
 	row("wall time of a call", output.NanosOf(l.WallNSPerCall))

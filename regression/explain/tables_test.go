@@ -100,12 +100,13 @@ func TestDocument_Versions(t *testing.T) {
 		{Revision: "abc", First: fixture.Start, Last: fixture.Start, Calls: 7, Measured: 7, Bases: []string{methodspan.BasisExact}},
 		{Version: "2", Revision: "2", Calls: 200, Measured: 100, CPUMeasured: 50, P: 0.5, LowestP: 0.25, HighestP: 1, CPUP: 0.5, ConfiguredRate: 0.1,
 			Bases: []string{methodspan.BasisAssumed, methodspan.BasisThreshold}, Tier: "inner"},
+		{Version: "3", Calls: 400, CallsSE: 34.64, Measured: 100, P: 0.25, Bases: []string{methodspan.BasisThreshold}},
 	}}
 	text := written(t, &Answer{Methods: []Account{a}}, output.MarkdownPage)
 	for _, want := range []string{
 		"a.B of shop",
 		"| unknown (abc) | 2026-03-10 09:00:00 UTC | 2026-03-10 09:00:00 UTC | 7 | 7 | 0 | - | - | - | - | exact | - |",
-		"| 100 | 50 | 50% | 25% to 100% | 50% | 10% | assumed, threshold | inner |", "| &gt;= 200 |", "| 2 |",
+		"| 100 | 50 | 50% | 25% to 100% | 50% | 10% | assumed, threshold | inner |", "| &gt;= 200 |", "| 2 |", `| \~400 ±68 |`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

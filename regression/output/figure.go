@@ -140,6 +140,18 @@ func Share(x float64) string {
 // Count formats a number of calls, which can be an estimate, as a whole number.
 func Count(x float64) string { return fixed(math.Round(x), 0) }
 
+// Calls formats a number of calls. It is a lower bound if some of them are assumed, and an estimate with its 95%
+// interval if it has a standard error.
+func Calls(calls, assumed, se float64) string {
+	switch {
+	case assumed > 0:
+		return ">= " + Count(calls)
+	case se > 0:
+		return fmt.Sprintf("~%s ±%s", Count(calls), Count(1.96*se))
+	}
+	return Count(calls)
+}
+
 // Several formats a number with its noun: 1 instance, 2 instances.
 func Several(n int64, what string) string {
 	if n == 1 {

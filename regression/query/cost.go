@@ -245,7 +245,6 @@ type Bill struct {
 	Service
 	First, Last        time.Time // over all its rows in the window
 	Counted            time.Time // end of its last counts or process row; zero without any
-	Assumed            bool      // the sampling of some spans is unknown
 	Others             bool      // some spans come from other SDKs
 	Intervals          int64     // process rows with CPU time; 0 = not known
 	IntervalsWithCores int64     // intervals with a known number of cores
@@ -270,14 +269,14 @@ func (w *Warehouse) Bills(ctx context.Context, a CostQuery) ([]Bill, error) {
 	var out []Bill
 	err = w.queryRows(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var b Bill
-		var counted, first, last, assumed, others, listed int64
-		err := rows.Scan(nullable(&b.Namespace), nullable(&b.Name), nullable(&b.Environment), nullable(&counted), &first, &last, &assumed, &others, &b.Intervals, &b.IntervalsWithCores,
+		var counted, first, last, others, listed int64
+		err := rows.Scan(nullable(&b.Namespace), nullable(&b.Name), nullable(&b.Environment), nullable(&counted), &first, &last, &others, &b.Intervals, &b.IntervalsWithCores,
 			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances, &listed,
 			nullable(&b.CPUNS), nullable(&b.CPUUSD), nullable(&b.UnpricedCPUNS), &b.SDKNS, &b.SDKUSD, nullable(&b.PaidNS), nullable(&b.PaidUSD), nullable(&b.UnpricedPaidNS))
 		if b.First, b.Last = timeOf(first), timeOf(last); counted != 0 {
 			b.Counted = timeOf(counted)
 		}
-		b.Assumed, b.Others, b.ListPrice = assumed > 0, others > 0, listed > 0
+		b.Others, b.ListPrice = others > 0, listed > 0
 		out = append(out, b)
 		return err
 	})

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"database/sql"
+	"math"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -18,6 +19,7 @@ type Sampling struct {
 	First       time.Time `json:"first"`
 	Last        time.Time `json:"last"`
 	Calls       float64   `json:"calls"`
+	CallsSE     float64   `json:"calls_se,omitempty"` // standard error of Calls if they are an estimate
 	Measured    int64     `json:"measured"`
 	CPUMeasured int64     `json:"cpu_measured"`
 	Tail        int64     `json:"tail"` // part of Measured, in the tail sample
@@ -44,15 +46,16 @@ func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sa
 	err := w.queryRows(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Sampling
 		var first, last int64
+		var variance float64
 		var rests [len(bases)]int64
 		columns := []any{nullable(&s.Namespace), nullable(&s.Name), nullable(&s.Environment), nullable(&s.Version), nullable(&s.Class), nullable(&s.Method),
-			nullable(&s.Signature), nullable(&s.Revision), &first, &last, nullable(&s.Calls), nullable(&s.Measured), nullable(&s.CPUMeasured), nullable(&s.Tail),
+			nullable(&s.Signature), nullable(&s.Revision), &first, &last, nullable(&s.Calls), nullable(&variance), nullable(&s.Measured), nullable(&s.CPUMeasured), nullable(&s.Tail),
 			nullable(&s.P), nullable(&s.LowestP), nullable(&s.HighestP), nullable(&s.CPUP), nullable(&s.ConfiguredRate)}
 		for i := range rests {
 			columns = append(columns, &rests[i])
 		}
 		err := rows.Scan(append(columns, nullable(&s.Tier))...)
-		s.First, s.Last = timeOf(first), timeOf(last)
+		s.First, s.Last, s.CallsSE = timeOf(first), timeOf(last), math.Sqrt(variance)
 		for _, measured := range []*int64{&s.Measured, &s.CPUMeasured, &s.Tail} {
 			*measured = atMostCounted(*measured, s.Calls)
 		}
@@ -68,20 +71,21 @@ func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sa
 	return out, err
 }
 
-// AssumedCalls is a lower bound of the calls of one method in one version that spans of unknown sampling
-// stand for.
+// AssumedCalls contains the calls of one method in one version that are a lower bound, since the sampling of their
+// spans is unknown, and the variance of all calls of the method.
 type AssumedCalls struct {
 	MethodName
-	Version string
-	Calls   float64
+	Version  string
+	Calls    float64
+	Variance float64
 }
 
-// Assumed returns the methods and versions with such calls.
+// Assumed returns the methods and versions with spans of other SDKs.
 func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]AssumedCalls, error) {
 	var out []AssumedCalls
 	err := w.queryRows(ctx, "assumed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var a AssumedCalls
-		err := rows.Scan(nullable(&a.Namespace), nullable(&a.Name), nullable(&a.Environment), nullable(&a.Version), nullable(&a.Class), nullable(&a.Method), nullable(&a.Calls))
+		err := rows.Scan(nullable(&a.Namespace), nullable(&a.Name), nullable(&a.Environment), nullable(&a.Version), nullable(&a.Class), nullable(&a.Method), nullable(&a.Calls), nullable(&a.Variance))
 		out = append(out, a)
 		return err
 	})

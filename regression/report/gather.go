@@ -139,7 +139,7 @@ func (r *Report) addCosts(costs *cost.Table) {
 			r.Walls = append(r.Walls, Wall{
 				MethodName:    query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method},
 				SelfWallHours: *m.SelfWallHours, Interval: m.SelfWallHoursInterval, Clipped: m.SelfWallClipped, InclusiveWallHours: *m.InclusiveWallHours,
-				Calls: m.Calls, AssumedCalls: m.AssumedCalls, Records: m.Measured, Uncertain: m.Why,
+				Calls: m.Calls, CallsSE: m.CallsSE, AssumedCalls: m.AssumedCalls, Records: m.Measured, Uncertain: m.Why,
 			})
 		}
 		if m.SelfCoreHours == nil {
@@ -148,7 +148,7 @@ func (r *Report) addCosts(costs *cost.Table) {
 		r.Costs = append(r.Costs, Cost{
 			MethodName:    query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method},
 			SelfCoreHours: *m.SelfCoreHours, Error: m.SelfCoreHoursSE, Interval: m.SelfCoreHoursInterval, Warning: m.Warning, SelfUSD: m.SelfUSD, GenericPrice: m.GenericPrice,
-			Calls: m.Calls, AssumedCalls: m.AssumedCalls, Records: m.CPUMeasured, Uncertain: m.Why,
+			Calls: m.Calls, CallsSE: m.CallsSE, AssumedCalls: m.AssumedCalls, Records: m.CPUMeasured, Uncertain: m.Why,
 		})
 	}
 	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })

@@ -156,13 +156,13 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	for _, c := range r.Costs {
 		d.Costs = append(d.Costs, costLine{
 			Name: short(fullName(c.MethodName)), Full: fullName(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
-			CoreHours: unbroken(c.mark() + output.Amount(c.SelfCoreHours)), USD: unbroken(c.usd()), Calls: atLeast(c.Calls, c.AssumedCalls), Records: strconv.FormatInt(c.Records, 10),
+			CoreHours: unbroken(c.mark() + output.Amount(c.SelfCoreHours)), USD: unbroken(c.usd()), Calls: output.Calls(c.Calls, c.AssumedCalls, c.CallsSE), Records: strconv.FormatInt(c.Records, 10),
 		})
 	}
 	for _, w := range r.Walls {
 		d.Walls = append(d.Walls, wallLine{
 			Name: short(fullName(w.MethodName)), Full: fullName(w.MethodName), Service: output.Printable(w.Service.String()), Self: unbroken(w.self()), Interval: output.Interval(w.Interval, output.Amount),
-			Total: output.Amount(w.InclusiveWallHours), Calls: atLeast(w.Calls, w.AssumedCalls), Records: strconv.FormatInt(w.Records, 10),
+			Total: output.Amount(w.InclusiveWallHours), Calls: output.Calls(w.Calls, w.AssumedCalls, w.CallsSE), Records: strconv.FormatInt(w.Records, 10),
 		})
 	}
 	s := changesScale(r.Changes)

@@ -58,7 +58,8 @@ type Cost struct {
 	SelfUSD       *float64    `json:"self_usd"`
 	GenericPrice  bool        `json:"generic_price"` // priced by a public price list
 	Calls         float64     `json:"calls"`
-	AssumedCalls  float64     `json:"assumed_calls"` // calls with unknown sampling probability; if > 0, Calls is a lower bound
+	CallsSE       float64     `json:"calls_se,omitempty"` // if Calls is an estimate
+	AssumedCalls  float64     `json:"assumed_calls"`      // calls with unknown sampling probability; if > 0, Calls is a lower bound
 	Records       int64       `json:"records"`
 	Uncertain     string      `json:"uncertain,omitempty"` // the reason for the ~ in front of the cost
 }
@@ -72,7 +73,8 @@ type Wall struct {
 	Clipped            bool        `json:"self_wall_clipped"`
 	InclusiveWallHours float64     `json:"inclusive_wall_hours"`
 	Calls              float64     `json:"calls"`
-	AssumedCalls       float64     `json:"assumed_calls"` // see Cost.AssumedCalls
+	CallsSE            float64     `json:"calls_se,omitempty"` // see Cost.CallsSE
+	AssumedCalls       float64     `json:"assumed_calls"`      // see Cost.AssumedCalls
 	Records            int64       `json:"records"`
 	Uncertain          string      `json:"uncertain,omitempty"`
 }

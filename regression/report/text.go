@@ -92,7 +92,7 @@ func (r *Report) costTable() *output.Table {
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(c.Service.String()), output.Name(fullName(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
-			output.Figure(c.usd()), output.Figure(atLeast(c.Calls, c.AssumedCalls)), output.Whole(c.Records),
+			output.Figure(c.usd()), output.Figure(output.Calls(c.Calls, c.AssumedCalls, c.CallsSE)), output.Whole(c.Records),
 		})
 	}
 	return t
@@ -103,7 +103,7 @@ func (r *Report) wallTable() *output.Table {
 	for _, w := range r.Walls {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(w.Service.String()), output.Name(fullName(w.MethodName)), output.Figure(w.self()), output.Figure(output.Interval(w.Interval, output.Amount)),
-			output.Figure(output.Amount(w.InclusiveWallHours)), output.Figure(atLeast(w.Calls, w.AssumedCalls)), output.Whole(w.Records),
+			output.Figure(output.Amount(w.InclusiveWallHours)), output.Figure(output.Calls(w.Calls, w.AssumedCalls, w.CallsSE)), output.Whole(w.Records),
 		})
 	}
 	return t

@@ -123,14 +123,6 @@ func (c *Change) measured() string {
 
 func (c *Change) records() string { return fmt.Sprintf("%d / %d", c.BaseRecords, c.HeadRecords) }
 
-// atLeast returns the number of calls, as a lower bound if some are assumed.
-func atLeast(calls, assumed float64) string {
-	if assumed > 0 {
-		return ">= " + output.Count(calls)
-	}
-	return output.Count(calls)
-}
-
 // self returns the self wall time, with its mark.
 func (w *Wall) self() string {
 	switch {

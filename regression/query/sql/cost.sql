@@ -319,7 +319,6 @@ WITH seen AS (
     MAX(CASE WHEN {{.Kind "c." "counts" "process"}} OR c.calls > 0 THEN c.end_ns END) AS counted_ns,
     MIN(CASE WHEN c.start_ns >= {{.Param}}from_ns THEN c.start_ns END) AS first_ns,
     MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns THEN c.end_ns END) AS last_ns,
-    MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.weight_basis = 'assumed' THEN 1 ELSE 0 END) AS assumed,
     MAX(CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.weight_basis <> 'exact' THEN 1 ELSE 0 END) AS others,
     -- Sums name groups of instances.
     GREATEST(
@@ -412,7 +411,7 @@ bills AS (
   GROUP BY {{.Service ""}}
 )
 SELECT
-  {{.Service "s."}}, s.counted_ns, s.first_ns, s.last_ns, CAST(s.assumed AS {{.Long}}) AS assumed, CAST(s.others AS {{.Long}}) AS others,
+  {{.Service "s."}}, s.counted_ns, s.first_ns, s.last_ns, CAST(s.others AS {{.Long}}) AS others,
   CAST(COALESCE(b.intervals, 0) AS {{.Long}}) AS intervals,
   CAST(COALESCE(b.with_cores, 0) AS {{.Long}}) AS intervals_with_cores,
   CAST(COALESCE(b.alone, 0) AS {{.Long}}) AS intervals_alone,

@@ -15,6 +15,7 @@ SELECT
   {{.Key ""}}, MAX(signature) AS signature, MAX(revision) AS revision,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
   SUM(calls) AS calls,
+  SUM(CASE WHEN weight_basis <> 'exact' AND p > 0 AND p < 1 THEN calls * (1 - p) / NULLIF(p, 0) ELSE 0 END) AS variance,
   {{.Total `measured`}} AS measured, {{.Total `COALESCE(cpu_measured, 0)`}} AS cpu_measured,
   {{.Total `CASE WHEN stratum = 'tail' THEN measured ELSE 0 END`}} AS tail,
   SUM(drawn) / NULLIF(SUM(drawn / NULLIF(p, 0)), 0) AS p,
@@ -36,10 +37,14 @@ ORDER BY {{.Key ""}}
 {{end}}
 
 {{define "assumed"}}
--- Calls of methods and versions by spans of which nothing says how they were sampled.
-SELECT {{.Key ""}}, SUM(calls) AS calls
+-- Calls of methods and versions by spans of which nothing says how they were sampled, and
+-- the variance of the calls that sampled spans of other SDKs stand for.
+SELECT
+  {{.Key ""}},
+  SUM(CASE WHEN weight_basis = 'assumed' THEN calls ELSE 0 END) AS calls,
+  SUM(CASE WHEN p > 0 AND p < 1 THEN calls * (1 - p) / NULLIF(p, 0) ELSE 0 END) AS variance
 FROM {{.Calls}}
-WHERE weight_basis = 'assumed' AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+WHERE weight_basis <> 'exact' AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}
 GROUP BY {{.Key ""}}
 ORDER BY {{.Key ""}}

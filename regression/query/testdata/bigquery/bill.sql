@@ -18,7 +18,6 @@ WITH seen AS (
     MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END OR c.calls > 0 THEN c.end_ns END) AS counted_ns,
     MIN(CASE WHEN c.start_ns >= @from_ns THEN c.start_ns END) AS first_ns,
     MAX(CASE WHEN c.start_ns >= @from_ns THEN c.end_ns END) AS last_ns,
-    MAX(CASE WHEN c.start_ns >= @from_ns AND c.weight_basis = 'assumed' THEN 1 ELSE 0 END) AS assumed,
     MAX(CASE WHEN c.start_ns >= @from_ns AND c.weight_basis <> 'exact' THEN 1 ELSE 0 END) AS others,
     -- Sums name groups of instances.
     GREATEST(
@@ -105,7 +104,7 @@ bills AS (
   GROUP BY service_namespace, service, environment
 )
 SELECT
-  s.service_namespace, s.service, s.environment, s.counted_ns, s.first_ns, s.last_ns, CAST(s.assumed AS INT64) AS assumed, CAST(s.others AS INT64) AS others,
+  s.service_namespace, s.service, s.environment, s.counted_ns, s.first_ns, s.last_ns, CAST(s.others AS INT64) AS others,
   CAST(COALESCE(b.intervals, 0) AS INT64) AS intervals,
   CAST(COALESCE(b.with_cores, 0) AS INT64) AS intervals_with_cores,
   CAST(COALESCE(b.alone, 0) AS INT64) AS intervals_alone,

@@ -14,6 +14,7 @@ SELECT
   service_namespace, service, environment, version, class, method, MAX(signature) AS signature, MAX(revision) AS revision,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
   SUM(calls) AS calls,
+  SUM(CASE WHEN weight_basis <> 'exact' AND p > 0 AND p < 1 THEN calls * (1 - p) / NULLIF(p, 0) ELSE 0 END) AS variance,
   CAST(LEAST(SUM(CAST(measured AS FLOAT64)), 9e18) AS INT64) AS measured, CAST(LEAST(SUM(CAST(COALESCE(cpu_measured, 0) AS FLOAT64)), 9e18) AS INT64) AS cpu_measured,
   CAST(LEAST(SUM(CAST(CASE WHEN stratum = 'tail' THEN measured ELSE 0 END AS FLOAT64)), 9e18) AS INT64) AS tail,
   SUM(drawn) / NULLIF(SUM(drawn / NULLIF(p, 0)), 0) AS p,
