@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ func TestCells_CallsAboveCap(t *testing.T) {
 		var items []methodspan.Item
 		for i, version := range []string{"1", "2"} {
 			p := fixture.NewProcess(version, version, fixture.Start)
+			p.Resource.HostID = "host-" + version
 			call := func(n int, cpu time.Duration, rate float64, stratum string) {
 				for k := range n {
 					at := fixture.Start.Add(time.Duration(k) * 300 * time.Millisecond)
@@ -47,6 +49,9 @@ func TestCells_CallsAboveCap(t *testing.T) {
 		}
 		var members []Member
 		for i, p := range processes {
+			if want := fmt.Sprintf("host-%d", i+1); p.HostID != want {
+				t.Errorf("host %q, want %q", p.HostID, want)
+			}
 			members = append(members, Member{Process: p, Member: i})
 		}
 		cells, err := w.Cells(t.Context(), CPU, compared[0], compared[1], members, Grid{Begin: fixture.Start.Truncate(time.Hour), TimeBucket: time.Hour})

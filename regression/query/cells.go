@@ -11,6 +11,7 @@ import (
 type Process struct {
 	Side     Side
 	Instance string
+	HostID   string // empty = unknown
 	// Start is the start of the process, or zero if unknown.
 	Start       time.Time
 	First, Last time.Time // of its measurements
@@ -68,7 +69,7 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 	err := w.queryRows(ctx, "members", scope{Of: &base.Service}, serviceArgs(base.Service), func(rows *sql.Rows) error {
 		var p Process
 		var start, first, last int64
-		err := rows.Scan(&p.Side, nullable(&p.Instance), nullable(&start), &first, &last, &p.Measured, &p.CPUMeasured)
+		err := rows.Scan(&p.Side, nullable(&p.Instance), nullable(&start), nullable(&p.HostID), &first, &last, &p.Measured, &p.CPUMeasured)
 		if start != 0 {
 			p.Start = timeOf(start)
 		}

@@ -30,19 +30,21 @@ type compared struct {
 	seen                         [2]float64
 	weight                       [2]float64
 
-	errors    [statistics]errorOf
-	surely    float64 // lower end of the interval of the measured change
-	proven    bool    // has the evidence and the size of an alert
-	alone     bool    // compared with the spread of hosts, as the part common to all methods is unknown
-	logE      float64
-	pooled    float64 // change of the mean with all time buckets together
-	aging     aging
-	x         *index       // that decides whether an alert would be doubtful
-	whole     bool         // the whole service
-	callsCost float64      // cost of the head's calls of a pair
-	doubted   VerdictState // the state if the evidence is enough, but an alert would be doubtful; else empty
-	spread    errorOf      // error of the best statistic, with that of the common part
-	answers   answers
+	errors [statistics]errorOf
+	surely float64 // lower end of the interval of the measured change
+	proven bool    // has the evidence and the size of an alert
+	alone  bool    // compared with the spread of hosts, as the part common to all methods is unknown
+	logE   float64
+	pooled float64 // change of the mean with all time buckets together
+	aging  aging
+	// typicalAging replaces aging if the typical cost decides.
+	typicalAging aging
+	x            *index       // that decides whether an alert would be doubtful
+	whole        bool         // the whole service
+	callsCost    float64      // cost of the head's calls of a pair
+	doubted      VerdictState // the state if the evidence is enough, but an alert would be doubtful; else empty
+	spread       errorOf      // error of the best statistic, with that of the common part
+	answers      answers
 	// hypotheses is the size of the family that the method belongs to.
 	hypotheses int
 	verdict    outcome

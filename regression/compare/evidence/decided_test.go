@@ -37,7 +37,7 @@ func TestTrace_DecidingEvaluation(t *testing.T) {
 		of.estimate(processSpreads{}, o, 1)
 		family := []*compared{of}
 		for range 4 {
-			family = append(family, &compared{logE: math.Inf(-1), verdict: outcome{State: FewBuckets}})
+			family = append(family, &compared{decide: []statistic{mean}, logE: math.Inf(-1), verdict: outcome{State: NotProven}})
 		}
 		memory := Memory{InARow: map[string]map[string]int{"": {"m": c.evaluations}}}
 		memory = memory.next(memory.Seen.AddDate(0, 0, 1), raise(family, o.LeastChange, o))

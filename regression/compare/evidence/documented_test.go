@@ -30,7 +30,7 @@ func TestConstants_Documented(t *testing.T) {
 		fmt.Sprintf("the square of their precision, at least %g each", leastWeight),
 		fmt.Sprintf("d = x - ln(%g)", 1+o.Margin),
 		fmt.Sprintf("for t = %g%%, %g%% and %g%%:", 100*scales[0], 100*scales[1], 100*scales[2]),
-		fmt.Sprintf("e-BH at %g%% (Wang and Ramdas 2022) covers all methods of the deployment and the whole service", 100*o.Alpha),
+		fmt.Sprintf("e-BH at %g%% (Wang and Ramdas 2022) covers the whole service and all methods with enough records", 100*o.Alpha),
 		fmt.Sprintf("the k-th is at least m / (%g k)", o.Alpha),
 		fmt.Sprintf("%g records on both sides and a change of at least %g%%. Two evaluations in a row must agree, the second with more data. The last time bucket must be still up if it has %d records", o.Records, 100*o.LeastChange, lastRecords),
 		"differ by a fifth of the moved cost",

@@ -16,15 +16,15 @@ const (
 	busyHost = 0.46
 	// agrees is the number of standard errors by which a statistic can contradict the sign of the mean by chance.
 	agrees = 1
-	// settles is the number of standard errors from which a fall with the age of a process counts, and by which the
-	// level that it falls to must exceed 0.
-	settles = 1
+	// settles is the number of standard errors by which the change late in the life of a process must exceed an excess
+	// that its age explains.
+	settles = 2
 )
 
 // doubt sets the reason why a method with enough evidence is not raised, and its state.
 func (c *compared) doubt(x *index, o Options) {
 	v := &c.verdict
-	for _, reason := range []string{c.contradiction(), c.unresolved(x), c.followsLoad(x), c.busyHost(x), c.stillSettles()} {
+	for _, reason := range []string{c.contradiction(), c.unresolved(x), c.followsLoad(x), c.busyHost(x), c.stillSettles(), c.restarts(x)} {
 		if reason != "" {
 			c.doubted, v.Doubt = NotDistinguishable, reason
 			return
@@ -121,9 +121,10 @@ func (c *compared) followsLoad(x *index) string {
 	return fmt.Sprintf("not distinguishable from the load: a process of the new version gets %.2g times the calls", math.Exp(load))
 }
 
-// busyHost reports a change of a single head process that a busy host can cause.
+// busyHost reports a change of a single head process that a busy host can cause. Processes of the base on the same host
+// at the same time would be slower, too.
 func (c *compared) busyHost(x *index) string {
-	if c.caller != "" || x.processes[Head] != 1 || math.Log1p(c.verdict.Interval[0]) > busyHost {
+	if sameHost := x.d.SameHost && x.d.Overlap == Concurrent; c.caller != "" || sameHost || x.processes[Head] != 1 || math.Log1p(c.verdict.Interval[0]) > busyHost {
 		return ""
 	}
 	return fmt.Sprintf("not distinguishable from a busy host: one process of the new version, and a busy host alone can cause %s", percent(shareOf(busyHost)))
@@ -134,29 +135,37 @@ type aging struct {
 	early, late float64
 	// variances of the changes
 	earlyVariance, lateVariance float64
-	age                         time.Duration
-	ok                          bool
+	// left is the ratio of late to early of an excess that decays with the age of the late half as its time constant.
+	left float64
+	age  time.Duration
+	ok   bool
 }
 
-// stillSettles reports a change that falls with the age of the processes, to a level that may be that of the base.
+// stillSettles reports a change that falls with the age of the processes, so fast that nothing may remain of it: slower
+// effects than those with a time constant of their age cannot be distinguished from a lasting change.
 func (c *compared) stillSettles() string {
 	a := &c.aging
-	if !a.ok {
-		return ""
-	}
-	fall, falls := a.early-a.late, math.Sqrt(a.earlyVariance+a.lateVariance)
-	end, ends := a.late-fall, math.Sqrt(a.earlyVariance+4*a.lateVariance)
-	if fall <= settles*falls || end > settles*ends {
+	if !a.ok || a.early <= a.late || a.late-a.left*a.early > settles*math.Sqrt(a.lateVariance+a.left*a.left*a.earlyVariance) {
 		return ""
 	}
 	return fmt.Sprintf("not distinguishable from the age of the processes: %s in the first half of %s, %s in the second",
 		percent(shareOf(a.early)), a.age.Round(time.Second), percent(shareOf(a.late)))
 }
 
+// restarts reports a new version of which most processes ended young, as in a crash loop: their start is in the change.
+func (c *compared) restarts(x *index) string {
+	mostly := func(s Side) bool { return 2*x.restarted[s] > x.processes[s] }
+	if c.caller != "" || !mostly(Head) || mostly(Base) {
+		return ""
+	}
+	return fmt.Sprintf("not distinguishable from restarts: %d of %d processes of the new version ended within %.0f minutes",
+		x.restarted[Head], x.processes[Head], mostWarmUp.Minutes())
+}
+
 // ages compares the first and the second half of the head's young processes with the base in the same buckets.
 func (z *standard) ages(s statistic, f fit) (out aging) {
 	g, d := &z.grids[s], z.x.d
-	var u, e, v [2]float64
+	var u, e, v, ages [2]float64
 	for i, in := range d.Instances {
 		if in.Side != Head || in.Started.IsZero() || d.Begin.Sub(in.Started) >= mostWarmUp {
 			continue
@@ -179,6 +188,7 @@ func (z *standard) ages(s statistic, f fit) (out aging) {
 				half = 1
 			}
 			at := i*d.Buckets + b
+			ages[half] += g.expected[at] * d.Begin.Add(d.Bucket*time.Duration(b)+d.Bucket/2).Sub(in.Started).Seconds()
 			u[half], e[half], v[half] = u[half]+g.expected[at], e[half]+g.residual[at], v[half]+g.variance[at]
 		}
 	}
@@ -195,7 +205,8 @@ func (z *standard) ages(s statistic, f fit) (out aging) {
 	}
 	out.early, out.earlyVariance = change(0)
 	out.late, out.lateVariance = change(1)
-	out.ok = true
+	early, late := ages[0]/u[0], ages[1]/u[1]
+	out.left, out.ok = math.Exp((early-late)/late), true
 	return out
 }
 
@@ -219,8 +230,10 @@ func (z *standard) pooledChange() float64 {
 
 // measureAging sets aging, by the typical call if its logarithms are tested, because it is known best.
 func (c *compared) measureAging(z *standard) {
-	s := c.decide[len(c.decide)-1]
-	if c.fits[s].ok {
+	if s := c.decide[len(c.decide)-1]; c.fits[s].ok {
 		c.aging = z.ages(s, c.fits[s])
+	}
+	if c.typical {
+		c.typicalAging = z.ages(level, c.fits[level])
 	}
 }

@@ -241,7 +241,7 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 	for i, c := range family {
 		if logE[i] = c.logE; c.belowShare(o) {
 			logE[i] = math.Inf(-1)
-		} else {
+		} else if c.verdict.State.Judged() {
 			hypotheses++
 		}
 	}
@@ -338,6 +338,7 @@ func (c *compared) decideByTypical() {
 	c.spread = c.typicalSpread()
 	v.BaseMean, v.HeadMean = c.typicalBase, c.typicalBase*math.Exp(c.fits[level].change)
 	c.decide, c.basis, v.Basis = []statistic{level}, Typical, Typical
+	c.aging = c.typicalAging
 }
 
 // restoreOwn gives the verdict the own cost again: its callees explain the typical cost.

@@ -18,7 +18,7 @@ type index struct {
 	callees  [][]int32 // method -> cells of the calls that it makes
 	// processBuckets and allCalls are by version.
 	processBuckets, allCalls [2]float64
-	processes                [2]int       // by version
+	processes, restarted     [2]int       // by version; restarted are those that ended young, before another started
 	headCost                 float64      // cost of the head's calls from outside the measured methods
 	entry                    [][2]float64 // method -> calls from outside the measured methods, and all calls
 	// callersKnown is true if enough callers are known to compute own costs.

@@ -70,6 +70,7 @@ type processSpreads struct {
 	hosts   Spread // spread of the difference between the versions that hosts cause
 	between [statistics]Spread
 	prior   [statistics]float64 // degrees of freedom of between for one method
+	changes [statistics]Spread  // of the changes themselves, if one version has a single process
 	seen    ProcessDifferences
 	taken   Spreads // the spreads behind hosts and between
 }
@@ -88,6 +89,7 @@ func learnProcessSpreads(x *index, h hostEffects, methods []compared) processSpr
 		groups := heterogeneity(methods, statistic(s))
 		out.between[s] = pool(groups, processPrior)
 		out.prior[s] = min(max(stats.PriorDF(groups, out.between[s].Variance), d.Spreads.OneMethod), out.between[s].DF)
+		out.changes[s] = contrasts(x, methods, statistic(s), out.between[s].Variance, min(out.prior[s], 2*betweenPriorDF))
 		if statistic(s) == mean {
 			out.seen = ProcessDifferences{h.spread, groups}
 		}
@@ -143,6 +145,9 @@ func (c *compared) estimate(d processSpreads, o Options, inflation float64) {
 		}
 		between, df := f.instances.Moderated(d.between[s].Variance, d.prior[s])
 		measured, processes := f.measured(o.Inflation), inflation*between*f.spread
+		if changes := d.changes[s]; changes.DF > 0 && (f.instances.DF == 0 || inflation*changes.Variance > processes) {
+			processes, df = inflation*changes.Variance, changes.DF
+		}
 		c.errors[s] = errorOf{
 			measured: measured, all: measured + processes + load,
 			df: stats.Satterthwaite([]float64{measured, processes, load}, []float64{f.df, df, byLoadDF}),

@@ -84,6 +84,8 @@ type Deployment struct {
 	Wall bool
 	// Judge marks the methods that are judged by this metric; nil = all. The others only count as callees and callers.
 	Judge []bool
+	// SameHost is true if all processes of the head ran on hosts of the base.
+	SameHost bool
 	// Resolution is the uncertainty of the cost of a probe in its own call, in ns. 0 is unknown.
 	Resolution float64
 	// Spreads are learned from earlier deployments; zero = unknown.

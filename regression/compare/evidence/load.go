@@ -1,16 +1,21 @@
 package evidence
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // sameLoad is the absolute logarithm of the ratio of calls per process up to which the load counts as unchanged.
 const sameLoad = 0.25
 
-// measureLoad counts calls and process-buckets of each version: the sum over processes of the buckets in which they
-// ran.
+// measureLoad counts calls, process-buckets (the sum over processes of the buckets in which they ran) and restarts of
+// each version.
 func (x *index) measureLoad() {
 	seen := make([][2]int, len(x.d.Instances)) // first bucket and the bucket after the last
+	ends := make([]int, len(x.d.Instances))    // the bucket after the last, with warm-up
 	for i := range x.cells {
 		c := &x.cells[i]
+		ends[c.Instance] = max(ends[c.Instance], int(c.Bucket)+1)
 		if !x.counts(c) {
 			continue
 		}
@@ -24,6 +29,18 @@ func (x *index) measureLoad() {
 	}
 	for i, in := range x.d.Instances {
 		x.processBuckets[in.Side] += float64(max(1, in.Processes) * (seen[i][1] - seen[i][0]))
+	}
+	var last [2]time.Time
+	for _, in := range x.d.Instances {
+		if in.Started.After(last[in.Side]) {
+			last[in.Side] = in.Started
+		}
+	}
+	for i, in := range x.d.Instances {
+		end := x.d.Begin.Add(x.d.Bucket * time.Duration(ends[i]))
+		if !in.Started.IsZero() && end.Sub(in.Started) < mostWarmUp && end.Before(last[in.Side].Add(x.d.Bucket)) {
+			x.restarted[in.Side] += max(1, in.Processes)
+		}
 	}
 }
 

@@ -74,6 +74,7 @@ func (s *preparedPair) members(processes []query.Process, metric query.Metric) [
 			s.silent[sideOf(p.Side)]++
 		}
 	}
+	s.deployment.SameHost = sameHost(processes)
 	s.runs = !s.plan.grid.ByAge && shortLived(processes, s.plan.grid.TimeBucket)
 	out := make([]query.Member, 0, len(processes))
 	for _, side := range []query.Side{query.SideBase, query.SideHead} {
@@ -86,6 +87,17 @@ func (s *preparedPair) members(processes []query.Process, metric query.Metric) [
 		out = append(out, s.group(own, sideOf(side))...)
 	}
 	return out
+}
+
+// sameHost reports whether every process of the head ran on a host of the base.
+func sameHost(processes []query.Process) bool {
+	hosts := map[string]bool{}
+	for _, p := range processes {
+		if p.Side == query.SideBase {
+			hosts[p.HostID] = p.HostID != ""
+		}
+	}
+	return !slices.ContainsFunc(processes, func(p query.Process) bool { return p.Side == query.SideHead && !hosts[p.HostID] })
 }
 
 // group makes one instance of each process, or of several processes with close start times, which warm up at about the

@@ -1,7 +1,7 @@
 {{define "members"}}
 -- The processes of the two sides of one comparison that measured anything.
 SELECT
-  t.side, c.instance, c.process_start_ns,
+  t.side, c.instance, c.process_start_ns, MAX(c.host_id) AS host_id,
   MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
   {{.Total `c.measured`}} AS measured, {{.Total `COALESCE(c.cpu_measured, 0)`}} AS cpu_measured
 FROM {{.Calls}} AS c

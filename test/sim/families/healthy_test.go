@@ -21,7 +21,10 @@ func healthy() map[string]deploygen.Scene {
 	heavy := deploygen.Rare{P: 0.002, Factor: 1000, Both: true}
 	lighter := heavy
 	lighter.HeadFactor = 50
+	apart := scene(1, 1, 1300, deploygen.Disturbance{})
+	apart.InstanceSD = 0.1
 	return map[string]deploygen.Scene{
+		"processes 10% apart":   apart,
 		"heavy calls":           scene(1, 1, 1300, deploygen.Disturbance{Rare: heavy}),
 		"heavy calls, 3+3":      scene(3, 3, 450, deploygen.Disturbance{Rare: heavy}),
 		"heavy part moved down": scene(1, 1, 1300, deploygen.Disturbance{Rare: lighter}),
