@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Parameters of the model, see docs/background/simulation.md.
+// Parameters of the model. SD is the standard deviation of a logarithm; shares and factors are of 1.
 const (
-	levelMedianNS   = 200e3
+	levelMedianNS   = 200e3 // levels of methods are lognormal
 	levelSD         = 0.8
-	callSD          = 0.7
-	waitMean        = 0.2
-	slowHost        = 0.2
+	callSD          = 0.7 // a call around the level
+	waitMean        = 0.2 // wall time is CPU time x (1 + W), W exponential
+	slowHost        = 0.2 // a slow host in addition to HostSD
 	slowHostP       = 0.05
 	callsPerRecord  = 4
-	outsideShare    = 0.05
-	differShare     = 0.1
-	loadExponentMax = 0.3
+	outsideShare    = 0.05 // CPU of a process outside of methods
+	differShare     = 0.1  // methods with DifferSD
+	loadExponentMax = 0.3  // own cost is multiplied by load to a power of at most this, drawn per method
 	arSD            = 0.1
-	dip, dipP       = 0.3, 0.1
-	neighbor        = 0.3
-	coldMin         = 0.2
+	dip, dipP       = 0.3, 0.1 // cost and minutes
+	neighbor        = 0.3      // cost of one process for a third of the time
+	coldMin         = 0.2      // cost of a new process
 	coldMax         = 0.6
-	coldLeft        = 0.05
+	coldLeft        = 0.05 // after 1 to 6 minutes
 	halfLife        = 10.0 // minutes
-	halfMin         = 0.3
+	halfMin         = 0.3  // cost of half of the methods of a new process
 	halfMax         = 1.0
-	busyMax         = 0.58
-	lockUsed        = 0.5
-	crashMin        = 3 // minutes
+	busyMax         = 0.58 // cost of a method in the first head process
+	lockUsed        = 0.5  // time of the lock in the base
+	crashMin        = 3    // minutes
 	crashMax        = 6
 )
 
