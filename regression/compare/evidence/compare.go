@@ -33,6 +33,8 @@ type compared struct {
 	errors [statistics]errorOf
 	surely float64 // lower end of the interval of the measured change
 	proven bool    // has the evidence and the size of an alert
+	before bool    // earlier evaluations raised it
+	kept   bool    // and this one alone would not, but does not refute it
 	alone  bool    // compared with the spread of hosts, as the part common to all methods is unknown
 	logE   float64
 	pooled float64 // change of the mean with all time buckets together
@@ -84,6 +86,9 @@ func compare(x *index, z *standard, shared []float64) []compared {
 		}
 		c.describe(z, ok)
 		c.verdict.Mix = callerMix(x, cells)
+		if len(x.kept[m]) > 0 {
+			c.verdict.Warnings = append(c.verdict.Warnings, "its own cost includes callees of one version only: "+x.keptCallees(m))
+		}
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func TestTrace_DecidingEvaluation(t *testing.T) {
 			family = append(family, &compared{decide: []statistic{mean}, logE: math.Inf(-1), verdict: outcome{State: NotProven}})
 		}
 		memory := Memory{InARow: map[string]map[string]int{"": {"m": c.evaluations}}}
-		memory = memory.next(memory.Seen.AddDate(0, 0, 1), raise(family, o.LeastChange, o))
+		memory = memory.next(memory.Seen.AddDate(0, 0, 1), raise(family, o.LeastChange, o), nil)
 		confirm(family, memory, o)
 		if c.over {
 			confirmLast(family, o)

@@ -16,9 +16,8 @@ const (
 	busyHost = 0.46
 	// agrees is the number of standard errors by which a statistic can contradict the sign of the mean by chance.
 	agrees = 1
-	// settles is the number of standard errors by which the change late in the life of a process must exceed an excess
-	// that its age explains.
-	settles = 2
+	// certainFall is the squared number of standard errors from which a fall with the age of a process withdraws an alert.
+	certainFall = 9
 )
 
 // doubt sets the reason why a method with enough evidence is not raised, and its state.
@@ -141,11 +140,15 @@ type aging struct {
 	ok   bool
 }
 
-// stillSettles reports a change that falls with the age of the processes, so fast that nothing may remain of it: slower
-// effects than those with a time constant of their age cannot be distinguished from a lasting change.
+// stillSettles reports a change to which an excess that decays with the age of the processes fits better than a constant
+// change.
 func (c *compared) stillSettles() string {
 	a := &c.aging
-	if !a.ok || a.early <= a.late || a.late-a.left*a.early > settles*math.Sqrt(a.lateVariance+a.left*a.left*a.earlyVariance) {
+	misfit := func(left float64) float64 {
+		d := a.late - left*a.early
+		return d * d / (a.lateVariance + left*left*a.earlyVariance)
+	}
+	if !a.ok || a.early <= a.late || misfit(a.left) > misfit(1) || c.before && misfit(1) < certainFall {
 		return ""
 	}
 	return fmt.Sprintf("not distinguishable from the age of the processes: %s in the first half of %s, %s in the second",

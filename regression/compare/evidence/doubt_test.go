@@ -36,7 +36,7 @@ func TestDoubt_Conditions(t *testing.T) {
 		"one head process, far above":   {func(g *given) { g.x.processes[Head], g.c.verdict.Interval[0] = 1, 0.7 }, "", ""},
 		"falls with age":                {func(g *given) { g.c.aging = aging{0.6, 0.25, 0.01, 0.01, 0.5, time.Hour, true} }, "the age of the processes: +82.2% in the first half of 1h0m0s, +28.4% in the second", NotDistinguishable},
 		"falls to a level above 0":      {func(g *given) { g.c.aging = aging{0.6, 0.5, 0.001, 0.001, 0.5, time.Hour, true} }, "", ""},
-		"falls slowly":                  {func(g *given) { g.c.aging = aging{0.45, 0.35, 0.001, 0.001, 0.5, time.Hour, true} }, "", ""},
+		"falls slowly":                  {func(g *given) { g.c.aging = aging{0.45, 0.35, 0.01, 0.01, 0.5, time.Hour, true} }, "", ""},
 		"crash loop":                    {func(g *given) { g.x.restarted[Head] = 2 }, "2 of 3 processes of the new version ended", NotDistinguishable},
 		"both versions restart":         {func(g *given) { g.x.restarted = [2]int{2, 2} }, "", ""},
 		"a small share":                 {func(g *given) { g.x.headCost = 1e7 }, "0.05% of the cost of the service, less than 0.1%", Small},

@@ -46,7 +46,13 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	costs = append(costs, first.service)
 	calls := pointers(first.calls)
 	seen := first.x.d.Begin.Add(first.x.d.Bucket * time.Duration(first.x.d.Buckets))
-	memory = memory.next(seen, append(raise(costs, o.LeastChange, first.o), raise(calls, leastCallsChange, first.o)...))
+	for _, c := range slices.Concat(costs, calls) {
+		c.before = memory.count(c.alertKey()) >= o.Evaluations
+	}
+	against := map[alertKey]int{}
+	raisedCosts := memory.keep(costs, raise(costs, o.LeastChange, first.o), o.LeastChange, o, seen, against)
+	raisedCalls := memory.keep(calls, raise(calls, leastCallsChange, first.o), leastCallsChange, o, seen, against)
+	memory = memory.next(seen, append(raisedCosts, raisedCalls...), against)
 	confirm(slices.Concat(costs, calls), memory, o)
 	if first.x.d.Over {
 		confirmLast(costs, first.o)
@@ -101,7 +107,7 @@ func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
 	if o.WarmUp == Learn {
 		x.learnWarmUp(z)
 	}
-	x.findCallees()
+	x.findCallees(o)
 	x.measureLoad()
 	l := &evaluation{x: x, o: o, inflation: inflation, hosts: withinVersions(x, z)}
 	l.methods = compare(x, z, l.hosts.level)
@@ -256,6 +262,10 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 			// the first rejection.
 			needed[i] = math.Log(float64(max(hypotheses, 1)) / o.Alpha)
 			rejected[i] = (rejected[i] || below) && c.logE >= needed[i]
+		}
+		if c.whole {
+			needed[i] = max(needed[i], -math.Log(serviceError))
+			rejected[i] = rejected[i] && c.logE >= needed[i]
 		}
 		c.verdict.NeededE, c.hypotheses = math.Exp(needed[i]), hypotheses
 		c.describePower(needed[i], o)

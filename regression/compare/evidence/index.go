@@ -16,6 +16,7 @@ type index struct {
 	bases    int
 	position []int32   // caller -> its number among those of the current method, or -1
 	callees  [][]int32 // method -> cells of the calls that it makes
+	kept     [][]int32 // method -> callees whose cost stays with it, because only one version has them
 	// processBuckets and allCalls are by version.
 	processBuckets, allCalls [2]float64
 	processes, restarted     [2]int       // by version; restarted are those that ended young, before another started
@@ -35,6 +36,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 		return nil, fmt.Errorf("deployment: Bucket must be positive and Buckets at least 0, found %v and %d", d.Bucket, d.Buckets)
 	}
 	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Buckets)}
+	x.kept = make([][]int32, len(d.Methods))
 	x.callees, x.entry = make([][]int32, len(d.Methods)), make([][2]float64, len(d.Methods))
 	x.position = make([]int32, len(d.Callers))
 	for i := range x.position {

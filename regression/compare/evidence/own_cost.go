@@ -1,8 +1,10 @@
 package evidence
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Basis is the cost of a method that was tested.
@@ -31,12 +33,12 @@ const (
 )
 
 // findCallees lists, for each method, the cells of the calls that it makes, and sets callersKnown.
-func (x *index) findCallees() {
+func (x *index) findCallees(o Options) {
 	position := map[string]int32{}
 	for m, name := range x.d.Methods {
 		position[name] = int32(m)
 	}
-	oneSided := x.timedInOne()
+	oneSided := x.oneSided(o.Records)
 	var known, all float64
 	for i := range x.cells {
 		c := &x.cells[i]
@@ -49,7 +51,10 @@ func (x *index) findCallees() {
 			known += c.Sum
 		}
 		m, ok := position[name]
-		if ok && !oneSided[c.Method] {
+		switch {
+		case ok && oneSided[c.Method]:
+			x.kept[m] = append(x.kept[m], c.Method)
+		case ok:
 			x.callees[m] = append(x.callees[m], int32(i))
 		}
 		if x.d.Instances[c.Instance].Side == Head {
@@ -62,21 +67,43 @@ func (x *index) findCallees() {
 	x.callersKnown = known >= callersKnown*all
 }
 
-// timedInOne marks methods that were timed in both versions but measured by this metric in only one. Their cost stays
-// with their callers, because it cannot be subtracted in both versions.
-func (x *index) timedInOne() []bool {
-	timed, measured := make([][2]bool, len(x.d.Methods)), make([][2]bool, len(x.d.Methods))
+// oneSided marks methods that were measured in only one version: by this metric, or because only one version has them,
+// which at least least records show. Their cost stays with their callers, because it cannot be subtracted in both
+// versions. So a caller shows what a new, renamed or split callee costs.
+func (x *index) oneSided(least float64) []bool {
+	timed, measured := make([][2]float64, len(x.d.Methods)), make([][2]float64, len(x.d.Methods))
 	for i := range x.cells {
 		c := &x.cells[i]
 		side := x.d.Instances[c.Instance].Side
-		timed[c.Method][side] = timed[c.Method][side] || c.Timed > 0
-		measured[c.Method][side] = measured[c.Method][side] || c.Records > 0
+		timed[c.Method][side] += c.Timed
+		if x.shown(c) {
+			measured[c.Method][side] += c.Records
+		}
 	}
 	out := make([]bool, len(x.d.Methods))
 	for m := range out {
-		out[m] = timed[m][Base] && timed[m][Head] && measured[m][Base] != measured[m][Head]
+		inOne := min(measured[m][Base], measured[m][Head]) == 0 && max(measured[m][Base], measured[m][Head]) > 0
+		out[m] = inOne && (min(timed[m][Base], timed[m][Head]) > 0 || max(timed[m][Base], timed[m][Head]) >= least)
 	}
 	return out
+}
+
+// keptCallees names the callees of a method whose cost stays with it.
+func (x *index) keptCallees(m int) string {
+	const listed = 3
+	kept := slices.Compact(slices.Sorted(slices.Values(x.kept[m])))
+	var names []string
+	for _, callee := range kept[:min(len(kept), listed)] {
+		which := "new"
+		if x.d.Instances[x.of(int(callee))[0].Instance].Side == Base {
+			which = "gone"
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", x.d.Methods[callee], which))
+	}
+	if more := len(kept) - listed; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // entryShare returns the share of the head's calls of a method that come from outside the measured methods.

@@ -56,6 +56,10 @@ func attributed(w *stats.Without, hosts Spread) string {
 
 const takenOff = "what the other methods share, within what hosts differ by"
 
+// serviceError is the share of deployments in which the whole service may be raised by mistake, by any evaluation. It
+// is a budget of its own next to that of the methods.
+const serviceError = 0.001
+
 // judgeService returns the verdict on all methods together: on the change that they share or, where it is not
 // identified, on the change of their total cost.
 func judgeService(x *index, methods []compared, shared *stats.Shared, d processSpreads, o Options) *compared {
@@ -77,7 +81,8 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d processS
 		v.Common = &changePart{shareOf(w.Mean), [2]float64{shareOf(w.Low), shareOf(w.High)}}
 	}
 	if v.Common != nil || v.CommonReason == moreThanHosts { // the methods agree
-		change, variance, df = w.Likeliest, w.Variance, math.Inf(1)
+		// Few processes say little about the spread of the votes, however many minutes they run.
+		change, variance, df = w.Likeliest, w.Variance, max(1, float64(x.processes[Base]+x.processes[Head]-2))
 	}
 	c.alone = v.Common == nil
 	c.surely = partOf(change, variance, df).Interval[0]

@@ -42,7 +42,7 @@ type Predicate struct {
 }
 
 // Trace explains a verdict: the tested conditions in their order, and a sentence with the decision. For a regressed
-// method all conditions were tested and hold.
+// method all conditions were tested and hold, or held in an earlier evaluation.
 type Trace struct {
 	Predicates []Predicate `json:"predicates"`
 	Decided    string      `json:"decided"`
@@ -95,6 +95,9 @@ func (c *compared) decided(asked []Predicate, moreCalls bool) string {
 	}
 	switch v.State {
 	case Regressed:
+		if c.kept {
+			return "an alert of an earlier evaluation, which this one does not refute"
+		}
 		return "an alert: every condition holds"
 	case NotDistinguishable, Small:
 		return none + ": " + v.Doubt
