@@ -13,8 +13,8 @@ const (
 	leastContrasts = 8
 	// clipped is the number of standard deviations to which a change is clipped, so that changed methods do not hide
 	// their change. The clipped square of a normal variable is 1/clippedLoss too small.
-	clipped     = 2.5
-	clippedLoss = 1.06
+	clipped     = 2.0
+	clippedLoss = 1.09
 )
 
 // contrasts returns how much the changes of methods differ where one version has a single process. Its differences from

@@ -165,9 +165,30 @@ func (c *compared) restarts(x *index) string {
 		x.restarted[Head], x.processes[Head], mostWarmUp.Minutes())
 }
 
+// equallyYoung reports whether most processes of the base are at most twice as old as the youngest of the head. The age
+// of processes is then in both versions.
+func (x *index) equallyYoung() bool {
+	var last time.Time
+	for _, in := range x.d.Instances {
+		if in.Side == Head && in.Started.After(last) {
+			last = in.Started
+		}
+	}
+	young, end := 0, x.d.Begin.Add(x.d.Bucket*time.Duration(x.d.Buckets))
+	for _, in := range x.d.Instances {
+		if in.Side == Base && !in.Started.IsZero() && end.Sub(in.Started) <= 2*end.Sub(last) {
+			young += max(1, in.Processes)
+		}
+	}
+	return 2*young > x.processes[Base]
+}
+
 // ages compares the first and the second half of the head's young processes with the base in the same buckets.
 func (z *standard) ages(s statistic, f fit) (out aging) {
 	g, d := &z.grids[s], z.x.d
+	if z.x.equallyYoung() {
+		return aging{}
+	}
 	var u, e, v, ages [2]float64
 	for i, in := range d.Instances {
 		if in.Side != Head || in.Started.IsZero() || d.Begin.Sub(in.Started) >= mostWarmUp {
