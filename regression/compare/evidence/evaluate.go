@@ -356,6 +356,7 @@ func (c *compared) restoreOwn() {
 	v, own := &c.verdict, &c.ownVerdict
 	v.Basis, v.Change, v.Interval, v.Measured, v.Remaining = own.Basis, own.Change, own.Interval, own.Measured, own.Remaining
 	v.BaseMean, v.HeadMean = own.BaseMean, own.HeadMean
+	c.basis, c.decide = own.Basis, []statistic{mean}
 }
 
 // typicalSpread returns the error of the typical cost, with that of the common part.

@@ -82,7 +82,7 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d processS
 	}
 	if v.Common != nil || v.CommonReason == moreThanHosts { // the methods agree
 		// Few processes say little about the spread of the votes, however many minutes they run.
-		change, variance, df = w.Likeliest, w.Variance, max(1, float64(x.processes[Base]+x.processes[Head]-2))
+		change, variance, df = w.Likeliest, w.Variance, float64(x.processes[Base]+x.processes[Head])
 	}
 	c.alone = v.Common == nil
 	c.surely = partOf(change, variance, df).Interval[0]
