@@ -146,6 +146,9 @@ func (a *Account) verdicts(row func(what, value string)) {
 	row("compared", fmt.Sprintf("version %s with %s (%s) by %s time: %s", v.HeadVersion, v.BaseVersion, v.ChosenBy, v.Metric, v.Compared))
 	row("verdict", findings.StateNames[v.State])
 	row("why", v.Decided)
+	if n := v.Needed; n != nil && !strings.Contains(v.Decided, n.Text) {
+		row("to decide", n.Text)
+	}
 	if v.Measured != nil {
 		row("measured change", v.Measured.String())
 		subtracted := "nothing"

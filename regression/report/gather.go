@@ -185,11 +185,10 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	for _, c := range shown {
 		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
 		if !c.Conclusive() {
-			why := "no method has enough of both to compare"
-			if c.Judged() {
-				why = "measured to be more than 20% more expensive, and not known whether by the version or by its hosts"
+			if !c.Judged() {
+				r.NotCompared = append(r.NotCompared, fmt.Sprintf("%s: version %s against %s: no method has enough of both to compare", c.Service, c.HeadVersion, c.BaseVersion))
 			}
-			r.NotCompared = append(r.NotCompared, fmt.Sprintf("%s: version %s against %s: %s", c.Service, c.HeadVersion, c.BaseVersion, why))
+			r.NotCompared = append(r.NotCompared, c.Open(o.Top)...)
 			for _, warning := range c.Warnings {
 				r.NotCompared = append(r.NotCompared, fmt.Sprintf("%s: %s", c.Service, warning))
 			}

@@ -38,8 +38,9 @@ func (r *Report) Document() *output.Document {
 	if len(r.Changes) > 0 {
 		d.Add(r.changeTable())
 	} else {
-		d.Say(append([]string{noChanges}, r.notCompared()...)...)
+		d.Say(noChanges)
 	}
+	d.Say(r.notCompared()...)
 	for _, m := range r.Methods {
 		d.Add(r.methodTable(m))
 	}

@@ -35,6 +35,8 @@ func TestConstants_Documented(t *testing.T) {
 		fmt.Sprintf("%g records on both sides and a change of at least %g%%. Two evaluations in a row must agree, the second with more data. The last time bucket must be still up if it has %d records", o.Records, 100*o.LeastChange, lastRecords),
 		"differ by a fifth of the moved cost",
 		fmt.Sprintf("only the last one found needs %d times the evidence", LastEvaluationFactor),
+		fmt.Sprintf("with %g to 16,384 times the records, and with %g to %g processes", moreRecords[0], moreProcesses[0], moreProcesses[len(moreProcesses)-1]),
+		fmt.Sprintf("less %g (records) or %g (processes) standard", luckOfRecords, luck),
 		fmt.Sprintf("as a family of their own, from %g%%.", 100*leastCallsChange),
 		fmt.Sprintf("If its own cost is unknown, they must cause %g%% of it", 100*o.Explained),
 	)

@@ -23,9 +23,16 @@ const (
 // doubt sets the reason why a method with enough evidence is not raised, and its state.
 func (c *compared) doubt(x *index, o Options) {
 	v := &c.verdict
-	for _, reason := range []string{c.contradiction(), c.unresolved(x), c.followsLoad(x), c.busyHost(x), c.stillSettles(), c.restarts(x)} {
-		if reason != "" {
-			c.doubted, v.Doubt = NotDistinguishable, reason
+	for _, d := range []struct{ reason, needs string }{
+		{c.contradiction(), c.neededForSign(x)},
+		{c.unresolved(x), "no more data decide: measure a method that calls it often"},
+		{c.followsLoad(x), "needs a time in which processes of both versions get as many calls"},
+		{c.busyHost(x), "needs a second process of the new version, on another host"},
+		{c.stillSettles(), "needs " + Wait(c.aging.age.Minutes()) + " more, for the processes to settle"},
+		{c.restarts(x), "needs processes of the new version that do not restart"},
+	} {
+		if d.reason != "" {
+			c.doubted, v.Doubt, v.Needed = NotDistinguishable, d.reason, &Needed{Text: d.needs}
 			return
 		}
 	}

@@ -64,6 +64,7 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	for i, l := range looks {
 		attribute(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
 		excesses(l.x, l.methods)
+		l.setNeeded()
 		results[i] = l.report(first.calls)
 	}
 	return results, memory, nil
@@ -90,6 +91,7 @@ type evaluation struct {
 	methods        []compared
 	processSpreads processSpreads
 	service        *compared
+	common         float64 // change that all methods share
 	calls          []compared
 }
 
@@ -120,7 +122,7 @@ func (l *evaluation) infer() {
 	for i := range l.methods {
 		l.methods[i].estimate(l.processSpreads, l.o, l.inflation)
 	}
-	l.service = inferAll(l.x, l.methods, l.processSpreads, l.o)
+	l.service, l.common = inferAll(l.x, l.methods, l.processSpreads, l.o)
 	l.measureShares()
 	for _, c := range slices.Concat(pointers(l.methods), pointers(l.calls), []*compared{l.service}) {
 		c.x = l.x
@@ -139,8 +141,8 @@ func (l *evaluation) judged() (out []*compared) {
 	return out
 }
 
-// inferAll computes the verdicts of all methods and returns that of the whole service.
-func inferAll(x *index, methods []compared, d processSpreads, o Options) *compared {
+// inferAll computes the verdicts of all methods and returns that of the whole service, and the change that all share.
+func inferAll(x *index, methods []compared, d processSpreads, o Options) (*compared, float64) {
 	votes, at := votes(methods, x.d)
 	shared := stats.NewShared(votes, d.hosts.Variance, d.hosts.DF, soloists(methods, at)...)
 	service := judgeService(x, methods, shared, d, o)
@@ -149,20 +151,24 @@ func inferAll(x *index, methods []compared, d processSpreads, o Options) *compar
 		if c.verdict.State != NotProven {
 			continue
 		}
-		w := shared.Without(at[m])
-		switch reason := identified(x.d, w, d.hosts); reason {
-		case "":
-			c.inferNext(w, d, o)
-		case moreThanHosts:
-			// The part of its change that all others share belongs to the whole service.
-			alone := c.evidence(w, Spread{}, o)
-			c.inferAlone(reason, d, o)
-			c.atMost(alone)
-		default:
-			c.inferAlone(reason, d, o)
-		}
+		c.inferWith(shared.Without(at[m]), x.d, d, o)
 	}
-	return service
+	return service, shared.Without(-1).Mean
+}
+
+// inferWith computes the verdict of a method by what the other methods show of the common change.
+func (c *compared) inferWith(w *stats.Without, deployment *Deployment, d processSpreads, o Options) {
+	switch reason := identified(deployment, w, d.hosts); reason {
+	case "":
+		c.inferNext(w, d, o)
+	case moreThanHosts:
+		// The part of its change that all others share belongs to the whole service.
+		alone := c.evidence(w, Spread{}, o)
+		c.inferAlone(reason, d, o)
+		c.atMost(alone)
+	default:
+		c.inferAlone(reason, d, o)
+	}
 }
 
 // withCommon returns level with the common change of the head added to the head's instances.

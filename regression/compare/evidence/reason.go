@@ -56,7 +56,7 @@ func costReason(v *outcome) string {
 	case Regressed:
 		return join(evidence, tail, parts(v))
 	case Pending:
-		return join(fmt.Sprintf("%s, e-value %.3g: to be confirmed by the next evaluation", interval(v), v.EValue), tail, parts(v))
+		return join(fmt.Sprintf("%s, e-value %.3g: %s", interval(v), v.EValue, v.Needed.text()), tail, parts(v))
 	case Explained:
 		return join(fmt.Sprintf("inclusive %s, because of %s", v.Inclusive, strings.Join(v.Explains, ", ")), parts(v))
 	case WithService:
@@ -64,17 +64,16 @@ func costReason(v *outcome) string {
 	case Moved:
 		return fmt.Sprintf("%s, %s: who calls both pays what it paid", interval(v), strings.Join(v.Explains, ", "))
 	case Undecided:
-		return join(fmt.Sprintf("not enough data: %s with what hosts and processes differ by", interval(v)), parts(v),
-			"more processes of both versions would decide it")
+		return join(fmt.Sprintf("not enough data: %s with what hosts and processes differ by", interval(v)), parts(v), v.Needed.text())
 	case NotDistinguishable, Small:
-		return join(evidence, "no alert: "+v.Doubt, parts(v))
+		return join(evidence, "no alert: "+v.Doubt, v.Needed.text(), parts(v))
 	case NotProven:
 		if v.LogE >= math.Log(v.NeededE) && !v.LastEvaluation && v.Change > 0 {
 			return join(evidence, "in the last time bucket it was no longer more expensive", parts(v))
 		}
-		return join(fmt.Sprintf("~ no regression found; %s", power(v)), parts(v))
+		return join("~ no regression found; "+power(v), parts(v))
 	case FewRecords:
-		return fmt.Sprintf("~ too few records: %s", seen)
+		return "~ too few records: " + seen
 	case FewBuckets:
 		return "~ too few time buckets and instances to distinguish chance from change"
 	case New:

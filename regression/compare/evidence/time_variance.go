@@ -13,14 +13,19 @@ const (
 	leastApart = 6
 )
 
+// differs returns the standard deviation of a method's logarithm between the times that are compared.
+func (o Overlap) differs() float64 {
+	if o == Sequential {
+		return hourDiffers
+	}
+	return dayDiffers
+}
+
 // timeVariance returns the variance of the change that comes from running at different times; false if there are
 // too few buckets to estimate it.
 func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 	buckets := z.x.d.Buckets
-	prior := dayDiffers
-	if z.x.d.Overlap == Sequential {
-		prior = hourDiffers
-	}
+	prior := z.x.d.Overlap.differs()
 	var head, headBuckets, base, baseBuckets, expected float64
 	for s := range buckets {
 		var u, e, b float64

@@ -110,6 +110,8 @@ type Verdict struct {
 	Doubt string `json:"doubt,omitempty"`
 	// Reason is one sentence with the figures that decided.
 	Reason string `json:"reason,omitempty"`
+	// Needed is what would decide the verdict if it is open.
+	Needed *Needed `json:"needed,omitempty"`
 	// Warnings are reasons why the figures are less certain than they look.
 	Warnings []string `json:"warnings,omitempty"`
 	// NotCompared is the number of measured calls that were left out, for example those during warm-up.
@@ -176,6 +178,7 @@ type outcome struct {
 	State          VerdictState
 	Doubt          string
 	Reason         string
+	Needed         *Needed
 	Basis          Basis
 	Change         float64
 	Interval       [2]float64
@@ -216,7 +219,7 @@ func (s changePart) percent() *Part {
 // verdict returns the finished verdict. It has no change where nothing was judged.
 func (o *outcome) verdict(kind Kind) Verdict {
 	v := Verdict{
-		Kind: kind, FullName: o.Method, Caller: o.Caller, State: o.State, Basis: o.Basis, Reason: o.Reason, Warnings: o.Warnings,
+		Kind: kind, FullName: o.Method, Caller: o.Caller, State: o.State, Basis: o.Basis, Reason: o.Reason, Needed: o.Needed, Warnings: o.Warnings,
 		BaseNSPerCall: o.BaseMean, HeadNSPerCall: o.HeadMean, BaseRecords: int64(o.BaseRecords), HeadRecords: int64(o.HeadRecords),
 		ExcessPerDay: o.ExcessPerDay, Explains: o.Explains, Trace: o.Trace,
 	}

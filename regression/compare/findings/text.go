@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,8 +63,11 @@ func (f *Findings) text(v output.View) *output.Document {
 	if basis := alert.BasisOf(f.Alerts); basis != "" {
 		caveats = append(caveats, "$/day: self cost of the head version, less that of the same calls before; "+basis)
 	}
+	for _, c := range shown {
+		caveats = append(caveats, c.Open(v.Top)...)
+	}
 	if !v.Verbose {
-		caveats = append(append(caveats, doubts(shown)...), f.caveats(shown)...)
+		caveats = append(caveats, f.caveats(shown)...)
 	}
 	caveats = append(caveats, f.Warnings...)
 	if !v.Verbose && len(rows) > 0 {
@@ -71,25 +75,6 @@ func (f *Findings) text(v output.View) *output.Document {
 	}
 	d.Say(caveats...)
 	return d
-}
-
-// doubts returns the changes with enough evidence that are not distinguishable from another cause, with the reason.
-func doubts(shown []*pairs.Comparison) (lines []string) {
-	for _, c := range shown {
-		of := slices.Clone(c.Doubtful)
-		for _, v := range c.Methods {
-			if v.State == evidence.NotDistinguishable {
-				of = append(of, v)
-			}
-		}
-		if s := c.WholeService; s != nil && s.State == evidence.NotDistinguishable {
-			of = append(of, *s)
-		}
-		for i := range of {
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", c.Service, of[i].Name(), of[i].Doubt))
-		}
-	}
-	return lines
 }
 
 // caveats returns each warning of the comparisons once, with its services if not all have it.
@@ -146,11 +131,33 @@ func (f *Findings) oneLine(c *pairs.Comparison) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		parts[1] += fmt.Sprintf(", %d %s", names[name], name)
+		if name == StateNames[evidence.FewRecords] {
+			parts[1] += waits(c)
+		}
 	}
 	if missed := missable(c); missed != "" {
 		parts = append(parts, missed)
 	}
 	return fmt.Sprintf("%s %s: %s", c.Service, c.HeadVersion, strings.Join(parts, "; "))
+}
+
+// waits describes the time until methods with too few records have enough.
+func waits(c *pairs.Comparison) string {
+	soonest, latest := math.Inf(1), 0.0
+	records := int64(0)
+	for i := range c.Methods {
+		if v := &c.Methods[i]; v.State == evidence.FewRecords && v.Needed != nil && v.Needed.Minutes > 0 {
+			soonest, latest, records = min(soonest, v.Needed.Minutes), max(latest, v.Needed.Minutes), v.Needed.Records
+		}
+	}
+	if latest == 0 {
+		return ""
+	}
+	in := evidence.Wait(soonest)
+	if to := evidence.Wait(latest); to != in {
+		in += " to " + to
+	}
+	return fmt.Sprintf(" (%d of each version in %s)", records, in)
 }
 
 // missable describes the changes that the comparison can miss: below those that are seen with 90% probability.
@@ -276,7 +283,7 @@ func (f *Findings) undecidedText() string {
 	}
 	var parts []string
 	if len(of) > 0 {
-		parts = append(parts, strings.Join(of, " and ")+" measured to be more than 20% more expensive, by the version or by its hosts: more processes of both versions would decide")
+		parts = append(parts, strings.Join(of, " and ")+" measured to be more than 20% more expensive, by the version or by its hosts")
 	}
 	if doubtful > 0 {
 		parts = append(parts, output.Several(int64(doubtful), "change")+" with enough evidence for an alert, not distinguishable from another cause: see the reason of each")
@@ -288,9 +295,6 @@ func (f *Findings) undecidedText() string {
 func details(c *pairs.Comparison) (lines []string) {
 	if s := c.WholeService; s != nil {
 		lines = append(lines, "  whole service: "+s.Reason)
-	}
-	for i := range c.Doubtful {
-		lines = append(lines, fmt.Sprintf("  %s: %s", c.Doubtful[i].Name(), c.Doubtful[i].Reason))
 	}
 	for _, w := range c.Warnings {
 		lines = append(lines, "  "+w)

@@ -157,3 +157,18 @@ func TestStateNames(t *testing.T) {
 		}
 	}
 }
+
+// An open verdict is printed with the data that would decide it, and a service with the time until its methods have enough records.
+func TestDocument_OpenVerdict(t *testing.T) {
+	undecided, few, fewer := judged("a", evidence.Undecided, 30), judged("b", evidence.FewRecords, 0), judged("c", evidence.FewRecords, 0)
+	undecided.FullName = "shop.a"
+	undecided.Needed = &evidence.Needed{Minutes: 25, Records: 400, Text: "needs 400 records"}
+	few.Needed, fewer.Needed = &evidence.Needed{Minutes: 3.2, Records: 30}, &evidence.Needed{Minutes: 150, Records: 30}
+	f := Findings{CouldNotTell: true, Comparisons: []*pairs.Comparison{comparison("shop", undecided, few, fewer)}}
+	text := strings.Join(strings.Fields(written(t, &f, output.Text, 9)), " ")
+	for _, want := range []string{"store/shop (production): shop.a: not enough data: needs 400 records", "2 too few records (30 of each version in 4 min to 3 h)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

@@ -2,11 +2,13 @@ package pairs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/compare/evidence"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -124,6 +126,35 @@ func (c *Comparison) Conclusive() bool {
 		return l.State == evidence.Undecided || l.State == evidence.NotDistinguishable
 	}
 	return c.Judged() && !slices.ContainsFunc(c.Methods, open) && len(c.Doubtful) == 0 && (c.WholeService == nil || !open(*c.WholeService))
+}
+
+// mostOpen is the maximum number of verdicts that Open describes.
+const mostOpen = 5
+
+// Open returns a line for each open verdict, with the data that would decide it: for mostOpen of them, or all for top 0.
+func (c *Comparison) Open(top int) (lines []string) {
+	all := slices.Concat(c.Doubtful, c.Methods)
+	if c.WholeService != nil {
+		all = append(all, *c.WholeService)
+	}
+	for i := range all {
+		v := &all[i]
+		why := "not enough data"
+		switch v.State {
+		case evidence.NotDistinguishable:
+			why = v.Doubt
+		case evidence.Undecided:
+		default:
+			continue
+		}
+		line := fmt.Sprintf("%s: %s: %s", c.Service, v.Name(), why)
+		if v.Needed != nil {
+			line += ": " + v.Needed.Text
+		}
+		lines = append(lines, line)
+	}
+	lines, more := output.First(lines, min(top, mostOpen))
+	return append(lines, output.More(more, fmt.Sprintf("open verdicts of %s", c.Service))...)
 }
 
 // resetNewAndGone changes New and Gone to FewRecords if one version has no records at all, because it has only just
