@@ -158,7 +158,7 @@ func FloatOf(v pcommon.Value) (float64, bool) {
 	}
 }
 
-// IntOf returns the whole number in v, an int or a double without a fraction, and false for
+// IntOf returns the whole number in v, an int or a double without a fraction below 2^53, and false for
 // other values.
 func IntOf(v pcommon.Value) (int64, bool) {
 	switch v.Type() {
@@ -166,7 +166,7 @@ func IntOf(v pcommon.Value) (int64, bool) {
 		return v.Int(), true
 	case pcommon.ValueTypeDouble:
 		d := v.Double()
-		if d != math.Trunc(d) || math.Abs(d) > 1<<53 {
+		if d != math.Trunc(d) || math.Abs(d) >= MostMeasured {
 			return 0, false
 		}
 		return int64(d), true

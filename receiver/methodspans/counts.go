@@ -96,8 +96,8 @@ func methodName(v pcommon.Value, p *requestPass) string {
 	return name
 }
 
-// addCounts adds an entry. It returns false if the sum would exceed 2^53, above which it
-// cannot be stored exactly.
+// addCounts adds an entry. It returns false if the sum would reach 2^53: from there on a DOUBLE
+// also stands for the next number.
 func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 	at, ok := p.counts.places[name]
 	if !ok {
@@ -109,7 +109,7 @@ func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 		p.counts.places[name] = at
 	}
 	entry := &p.counts.entries[at]
-	if calls > methodspan.MostMeasured-entry.calls {
+	if calls >= methodspan.MostMeasured-entry.calls {
 		return false
 	}
 	entry.calls += calls
@@ -163,9 +163,13 @@ func (n *normalizer) expandedCounts(span ptrace.Span, p *requestPass) bool {
 	case !r.Good.Has(methodspan.FieldCalls) || calls < 0 || !ofOtherSDK(r) && calls != math.Trunc(calls):
 		p.fault(countsEntryInvalid, dropped)
 		return false
-	case calls > methodspan.MostMeasured:
+	case calls >= methodspan.MostMeasured:
 		p.fault(countsEntryInvalid, dropped)
-		p.loseCalls(int64(min(calls, math.MaxInt64/2)))
+		if v, ok := span.Attributes().Get(methodspan.AttrCalls); ok {
+			if number, ok := methodspan.IntOf(v); ok {
+				p.loseCalls(number)
+			}
+		}
 		return false
 	}
 	if ofOtherSDK(r) {

@@ -31,9 +31,12 @@ func TestNormalizer_Counts(t *testing.T) {
 		{name: "no number", pairs: []any{"a.b", "3", "c.d", 1.5, "e.f", math.NaN(), "g.h", math.Inf(1), "i.j", 2}, want: map[string]int64{"i.j": 2},
 			faults: []string{"dropped counts_entry_invalid x4"}},
 		{name: "a whole double", pairs: []any{"a.b", 3.0}, want: map[string]int64{"a.b": 3}},
-		{name: "beyond what a double holds", pairs: []any{"a.b", methodspan.MostMeasured + 2, "c.d", methodspan.MostMeasured}, want: map[string]int64{"a.b": 0, "c.d": methodspan.MostMeasured},
-			faults: []string{"dropped counts_entry_invalid"}, lost: methodspan.MostMeasured + 2},
-		{name: "a sum beyond what a double holds", pairs: []any{"a.b", methodspan.MostMeasured, "a.b", 1}, want: map[string]int64{"a.b": methodspan.MostMeasured},
+		{name: "beyond what a double holds", pairs: []any{"a.b", 1<<53 + 2, "c.d", 1<<53 - 1}, want: map[string]int64{"a.b": 0, "c.d": 1<<53 - 1},
+			faults: []string{"dropped counts_entry_invalid"}, lost: 1<<53 + 2},
+		{name: "what a double holds for two numbers", pairs: []any{"a.b", 1 << 53}, want: map[string]int64{"a.b": 0}, faults: []string{"dropped counts_entry_invalid"}, lost: 1 << 53},
+		{name: "the most of an int", pairs: []any{"a.b", math.MaxInt64}, want: map[string]int64{"a.b": 0}, faults: []string{"dropped counts_entry_invalid"}, lost: 1 << 62},
+		{name: "a double from there on", pairs: []any{"a.b", float64(1 << 53), "a.b", 1}, want: map[string]int64{"a.b": 1}, faults: []string{"dropped counts_entry_invalid"}},
+		{name: "a sum beyond what a double holds", pairs: []any{"a.b", 1<<53 - 1, "a.b", 1}, want: map[string]int64{"a.b": 1<<53 - 1},
 			faults: []string{"dropped counts_entry_invalid"}, lost: 1},
 		{name: "no name", pairs: []any{"a.b", 3, "", 4, 7, 5}, want: map[string]int64{"a.b": 3, methodspan.Overflow: 9},
 			faults: []string{"corrected name_absent x2"}},
@@ -114,7 +117,9 @@ func TestCounts_ExpandedUpstream(t *testing.T) {
 		{name: "name on the span only", spoil: put(methodspan.AttrFunction, nil), want: map[string]int64{"a.b": 5}, faults: []string{"corrected name_absent"}},
 		{name: "name too long", spoil: put(methodspan.AttrFunction, strings.Repeat("x", 513)), want: map[string]int64{methodspan.Overflow: 5}, faults: []string{"corrected text_too_long"}},
 		{name: "negative", spoil: put(methodspan.AttrCalls, -1), want: map[string]int64{}, faults: []string{"dropped counts_entry_invalid"}},
-		{name: "too many", spoil: put(methodspan.AttrCalls, methodspan.MostMeasured+2), want: map[string]int64{}, faults: []string{"dropped counts_entry_invalid"}, lost: methodspan.MostMeasured + 2},
+		{name: "most", spoil: put(methodspan.AttrCalls, 1<<53-1), want: map[string]int64{"a.b": 1<<53 - 1}},
+		{name: "too many", spoil: put(methodspan.AttrCalls, 1<<53+1), want: map[string]int64{}, faults: []string{"dropped counts_entry_invalid"}, lost: 1 << 53}, // the metric is a float64
+		{name: "too many in a double", spoil: put(methodspan.AttrCalls, float64(1<<53)), want: map[string]int64{}, faults: []string{"dropped counts_entry_invalid"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := start(t, testConfig(nil), nil)

@@ -115,7 +115,7 @@ func (p *requestPass) possibleTotal(scope pcommon.InstrumentationScope) {
 	if !ok {
 		return
 	}
-	if total, ok := methodspan.IntOf(v); !ok || total < 0 || total > methodspan.MostMeasured {
+	if total, ok := methodspan.IntOf(v); !ok || total < 0 || total >= methodspan.MostMeasured {
 		p.fault(totalInvalid, corrected)
 		scope.Attributes().Remove(methodspan.AttrCallsTotal)
 	}

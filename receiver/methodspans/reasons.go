@@ -37,9 +37,9 @@ const (
 	errorsInvalid                            // more errors than measurements, or fewer than none
 	countsAbsent                             // a counts span without counts
 	countsLength                             // the arrays of methods and calls differ in length
-	countsEntryInvalid                       // calls negative, not a whole number, or beyond 2^53
+	countsEntryInvalid                       // calls negative, not a whole number, or from 2^53 on
 	processValueInvalid                      // impossible cores, rss, final or SDK counter
-	totalInvalid                             // a total of calls negative, not a whole number, or beyond 2^53
+	totalInvalid                             // a total of calls negative, not a whole number, or from 2^53 on
 	priceUntrusted                           // a price set by the sender
 	attributeDuplicate                       // one attribute twice
 	attributeMisplaced                       // a quantity that spans of this kind do not have

@@ -2,6 +2,7 @@ package methodspans
 
 import (
 	"context"
+	"math"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
@@ -88,7 +89,7 @@ func (t *telemetry) record(ctx context.Context, tally *requestCounts) {
 		t.builder.ReceiverMethodSpansDuplicates.Add(ctx, tally.duplicates)
 	}
 	if tally.lostCalls > 0 {
-		t.builder.ReceiverMethodSpansLostCalls.Add(ctx, tally.lostCalls)
+		t.builder.ReceiverMethodSpansLostCalls.Add(ctx, min(tally.lostCalls, math.MaxInt64/2)) // the counter adds in float64
 	}
 }
 

@@ -220,17 +220,29 @@ func (s *Service) addProcess(p *Process) {
 	if p.State == Dead {
 		s.DeadProcesses++
 	}
-	s.HandedOutCalls += p.HandedOutCalls
-	s.CountedCalls += p.CountedCalls
-	s.LostInTransit += p.LostInTransit
-	s.NotJudgedCalls += p.NotJudgedCalls
+	s.HandedOutCalls = plus(s.HandedOutCalls, p.HandedOutCalls)
+	s.CountedCalls = plus(s.CountedCalls, p.CountedCalls)
+	s.LostInTransit = plus(s.LostInTransit, p.LostInTransit)
+	s.NotJudgedCalls = plus(s.NotJudgedCalls, p.NotJudgedCalls)
+}
+
+// plus adds numbers of calls. A sum outside of int64 stays at its end, since a sum that wraps can look balanced.
+func plus(a, b int64) int64 {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return -math.MaxInt64
+	default:
+		return sum
+	}
 }
 
 func (l *Losses) addProcess(p *Process) {
 	// A surplus of one process must not hide the loss of another.
-	l.LostInTransit += max(0, p.LostInTransit)
-	l.OverCounted += max(0, -p.LostInTransit)
-	l.NotJudgedCalls += p.NotJudgedCalls
+	l.LostInTransit = plus(l.LostInTransit, max(0, p.LostInTransit))
+	l.OverCounted = plus(l.OverCounted, max(0, -p.LostInTransit))
+	l.NotJudgedCalls = plus(l.NotJudgedCalls, p.NotJudgedCalls)
 	if p.State == Dead {
 		l.DeadProcess = append(l.DeadProcess, DeadProcess{Service: p.Service, Version: p.Version, Instance: p.Instance, LastSeen: p.LastSeen, KnowsOthers: p.SDK[endpointsStat] > 1})
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,32 @@ func TestLedger_MissingItem(t *testing.T) {
 	r := check(t, fixture.Write(t, append(items[:4:4], items[5:]...)), query.Window{}, end)
 	if r.Balanced || r.Losses.LostInTransit != 10 || r.Services[0].LostInTransit != 10 || len(r.Faults) != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Claims of many processes exceed int64, in the statements and in the sums over processes. The account prints the
+// highest number instead of one that wrapped to 0.
+func TestLedger_SumsBeyondInt64(t *testing.T) {
+	var items []methodspan.Item
+	for i := range 2048 {
+		p := fixture.NewProcess("1", strconv.Itoa(i), fixture.Start)
+		p.Counts("a.B", fixture.Start, time.Minute, 1<<53)
+		p.Beat(fixture.Start, time.Minute, time.Second, true)
+		item := p.Item()
+		if i%2 == 0 {
+			item.Rows = item.Rows[1:] // the counts are lost
+		}
+		items = append(items, item)
+	}
+	for range 2048 {
+		p := fixture.NewProcess("1", "surplus", fixture.Start)
+		p.Counts("a.B", fixture.Start, time.Minute, 1<<53)
+		items = append(items, p.Item())
+	}
+	r := check(t, fixture.Write(t, items), query.Window{}, end)
+	s := r.Services[0]
+	if r.Balanced || r.Losses.LostInTransit != math.MaxInt64 || s.HandedOutCalls != math.MaxInt64 || s.CountedCalls != math.MaxInt64 {
+		t.Errorf("losses %+v, service %+v", r.Losses, s)
 	}
 }
 

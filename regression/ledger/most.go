@@ -19,9 +19,9 @@ func (r *Accounts) Most(top int) (shown []Service, more []string) {
 		s := &left[i]
 		sum.Processes += s.Processes
 		sum.DeadProcesses += s.DeadProcesses
-		sum.HandedOutCalls += s.HandedOutCalls
-		sum.CountedCalls += s.CountedCalls
-		sum.LostInTransit += s.LostInTransit
+		sum.HandedOutCalls = plus(sum.HandedOutCalls, s.HandedOutCalls)
+		sum.CountedCalls = plus(sum.CountedCalls, s.CountedCalls)
+		sum.LostInTransit = plus(sum.LostInTransit, s.LostInTransit)
 		sum.ForeignRows += s.ForeignRows
 	}
 	return shown, output.More(len(left), fmt.Sprintf("services with %d processes, %d dead, %d calls emitted, %d stored, %d missing, %d foreign rows",
@@ -39,7 +39,7 @@ func (r *Accounts) NotInOrder(top int) (shown []Process, more []string) {
 	})
 	dead, lost := 0, int64(0)
 	for i := range left {
-		if lost += left[i].LostInTransit; left[i].State == Dead {
+		if lost = plus(lost, left[i].LostInTransit); left[i].State == Dead {
 			dead++
 		}
 	}
