@@ -4,6 +4,7 @@ package main
 
 import (
 	warehouse "github.com/corehour/corehour/exporter/warehouse"
+	filestorage "github.com/corehour/corehour/extension/filestorage"
 	samplingrates "github.com/corehour/corehour/extension/samplingrates"
 	tokenfile "github.com/corehour/corehour/extension/tokenfile"
 	adaptivesampler "github.com/corehour/corehour/processor/adaptivesampler"
@@ -12,7 +13,6 @@ import (
 	bearertokenauthextension "github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension"
 	healthcheckextension "github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
 	pprofextension "github.com/open-telemetry/opentelemetry-collector-contrib/extension/pprofextension"
-	filestorage "github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
 	filterprocessor "github.com/open-telemetry/opentelemetry-collector-contrib/processor/filterprocessor"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -54,10 +54,10 @@ func components() (otelcol.Factories, error) {
 	factories.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
 		samplingrates.NewFactory(),
 		tokenfile.NewFactory(),
+		filestorage.NewFactory(),
 		bearertokenauthextension.NewFactory(),
 		healthcheckextension.NewFactory(),
 		pprofextension.NewFactory(),
-		filestorage.NewFactory(),
 		zpagesextension.NewFactory(),
 	)
 	if err != nil {
@@ -66,10 +66,10 @@ func components() (otelcol.Factories, error) {
 	factories.ExtensionModules = makeModulesMap(factories.Extensions, map[component.Type]string{
 		samplingrates.NewFactory().Type():            "github.com/corehour/corehour v0.0.0",
 		tokenfile.NewFactory().Type():                "github.com/corehour/corehour v0.0.0",
+		filestorage.NewFactory().Type():              "github.com/corehour/corehour v0.0.0",
 		bearertokenauthextension.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension v0.161.0",
 		healthcheckextension.NewFactory().Type():     "github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension v0.161.0",
 		pprofextension.NewFactory().Type():           "github.com/open-telemetry/opentelemetry-collector-contrib/extension/pprofextension v0.161.0",
-		filestorage.NewFactory().Type():              "github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage v0.161.0",
 		zpagesextension.NewFactory().Type():          "go.opentelemetry.io/collector/extension/zpagesextension v0.161.0",
 	})
 

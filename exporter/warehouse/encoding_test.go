@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
+	contrib "github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/extension/extensiontest"
 
+	"github.com/corehour/corehour/extension/filestorage"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -150,7 +151,7 @@ func storedQueue(t *testing.T) *Config {
 func (r *rig) startStored() (stop func()) {
 	r.t.Helper()
 	factory := filestorage.NewFactory()
-	fcfg := factory.CreateDefaultConfig().(*filestorage.Config)
+	fcfg := factory.CreateDefaultConfig().(*contrib.Config)
 	fcfg.Directory, fcfg.CreateDirectory = filepath.Join(filepath.Dir(r.cfg.Path), "queue"), true
 	ext, err := factory.Create(context.Background(), extensiontest.NewNopSettings(factory.Type()), fcfg)
 	require.NoError(r.t, err)

@@ -18,7 +18,7 @@ import (
 
 // guardedStorage guards the storage of a persistent queue against damage. The helper trusts what it reads, and
 // the library of file_storage panics. Values carry a checksum, the queue's metadata is stored twice, and a
-// panic becomes an error. A storage that cannot be opened is left as it is, and another name is used.
+// panic becomes an error.
 type guardedStorage struct {
 	storage.Extension
 	logger  *zap.Logger
@@ -29,8 +29,6 @@ type guardedStorage struct {
 const (
 	queueMetadata     = "qmv0"
 	queueMetadataCopy = queueMetadata + "-copy"
-	// mostStorages bounds the damaged storages that are passed over.
-	mostStorages = 8
 )
 
 // guardedHost is a host whose storage extension is guarded.
@@ -58,47 +56,20 @@ func (w *warehouseExporter) guardQueue(host component.Host) component.Host {
 	return guardedHost{host, *w.cfg.Queue.StorageID, &guardedStorage{s, w.logger, w.telemetry.damaged}}
 }
 
-// GetClient opens the first storage that is not damaged.
+// GetClient opens a guarded storage.
 func (q *guardedStorage) GetClient(ctx context.Context, kind component.Kind, id component.ID, name string) (storage.Client, error) {
-	var damages []error
-	for n := range mostStorages {
-		at := name
-		if n > 0 {
-			at = fmt.Sprintf("%s_%d", name, n+1)
-		}
-		c := &guardedClient{queue: q, unwritten: map[string]bool{}}
-		err := c.guard(func() (err error) {
-			if c.inner, err = q.Extension.GetClient(ctx, kind, id, at); err == nil {
-				_, err = c.inner.Get(ctx, queueMetadata)
-			}
-			return err
-		})
-		if err == nil {
-			return c, nil
-		}
-		if !isDamage(err) {
-			return nil, err
-		}
-		q.damaged()
-		q.logger.Error("The stored queue is damaged and its requests are lost. It is left as it is for a repair, and another one is used.",
-			zap.String("name", at), zap.Error(err))
-		damages = append(damages, err)
+	c := &guardedClient{queue: q, unwritten: map[string]bool{}}
+	err := c.guard(func() (err error) {
+		c.inner, err = q.Extension.GetClient(ctx, kind, id, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.Join(damages...)
+	return c, nil
 }
 
 var errPanic = errors.New("the stored queue is damaged")
-
-// isDamage reports whether an error of opening a storage is due to its content: a panic, or an error of
-// the database behind file_storage.
-func isDamage(err error) bool {
-	for _, text := range []string{errPanic.Error(), "invalid database", "version mismatch", "checksum error", "file size too small"} {
-		if strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
-}
 
 // guardedClient adds a checksum to each value.
 type guardedClient struct {
