@@ -18,7 +18,7 @@ import (
 
 // Commands print the same output for rows in BigQuery as for the same rows in files.
 func TestBigQuery_EveryCommand(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	_, address := remote.Serve(t, root)
@@ -78,7 +78,7 @@ func TestMaxBytes_OneWarehouse(t *testing.T) {
 
 // --max-bytes-billed bounds all queries of an explain together: its own, those of regress and those of drift.
 func TestMaxBytes_SeveralWarehouses(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	explain := []string{"explain", "shop/cart.Cart.Total", "--service", "shop", "--warehouse", address, "--max-bytes-billed"}
@@ -93,7 +93,7 @@ func TestMaxBytes_SeveralWarehouses(t *testing.T) {
 
 // With --every, --max-bytes-billed bounds each evaluation on its own, not their sum.
 func TestMaxBytes_EachEvaluation(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func shops(t *testing.T, services int) string {
 
 // BigQuery bills at least 10 MB per query, so the documentation lists the number of queries per command.
 func TestBigQuery_NumberOfQueriesDocumented(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "rules.json")

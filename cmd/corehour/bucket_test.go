@@ -49,7 +49,7 @@ func uploader(t *testing.T, address, prefix, root string) *bucket.Mirror {
 }
 
 func TestBucket_EveryCommand(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := twoReleases(t, 0.5)
 	address := inBucket(t, map[string]string{"host-1": root, "host-2": manyFiles(t)})
@@ -95,7 +95,7 @@ func TestBucket_EveryCommand(t *testing.T) {
 // Every command fetches only the files of the dates in its window. Commands that compute costs also fetch
 // the 7 days before, from which they learn how skewed calls are.
 func TestBucket_FetchesSelectedDates(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	var items []methodspan.Item
 	root := t.TempDir()
 	const days = 10
@@ -382,7 +382,7 @@ func TestCompact_LockedPrefix(t *testing.T) {
 // --delete-service does not delete rows under the prefix of a running collector, and reports this in every
 // output format.
 func TestCompact_ServiceInBucket(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, fixture.Start.Add(30*time.Hour))
 	address := inBucket(t, map[string]string{"gone": manyFiles(t)})
 	running := uploader(t, address, "running", manyFiles(t))

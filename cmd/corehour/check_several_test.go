@@ -40,7 +40,7 @@ func checked(t *testing.T, code int, args ...string) (ledger.Accounts, result) {
 }
 
 func TestCheck_SeveralWarehouses(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	a, b := atTwoCollectors(t)
 	if report, text := checked(t, exitCannotTell, "--warehouse", a); report.Losses.NotJudgedCalls != 10 || !strings.Contains(unwrapped(text.stdout), "pass the other --warehouse too") {

@@ -129,7 +129,7 @@ func longAgo(t *testing.T, path string) {
 // prints the same as before, if the bit has no effect, or fails and names the file. Queries of other dates
 // still work.
 func TestDamage_NoBitChangesAnswer(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	needed, data := read(t, root)
@@ -227,7 +227,7 @@ func TestDamage_NoBitChangesAnswer(t *testing.T) {
 // Every command lists all damaged files at once. check --deep compares all contents, so it also finds
 // damage that left the modification time unchanged.
 func TestDamage_NamesAllFiles(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -287,7 +287,7 @@ func TestDamage_NamesAllFiles(t *testing.T) {
 
 // compact --drop-damaged removes damaged files from the table, and their calls are missing.
 func TestDamage_DropDamaged(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	_, data := read(t, root)
@@ -346,7 +346,7 @@ func TestDamage_DropDamaged(t *testing.T) {
 // A damaged copy in the cache of a bucket is fetched again. A damaged or deleted object is named in the
 // error, and removed with --drop-damaged.
 func TestDamage_Bucket(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	root, at := ofAllKinds(t)
 	clock(t, at)
 	address := inBucket(t, map[string]string{"host": root})

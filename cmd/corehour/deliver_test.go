@@ -61,7 +61,7 @@ var third = fixture.ThirdRelease
 
 // The life of an alert: delivered once across restarts, silenced, resolved.
 func TestDelivery(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	hook, chat, manager := newInbox(t), newInbox(t), newInbox(t)
@@ -123,7 +123,7 @@ func TestDelivery(t *testing.T) {
 
 // An accepted slowdown raises no alert until the acceptance is withdrawn.
 func TestAccept(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	a := firstAlert(t, corehour("regress", "--warehouse", root, "--format", "json"))

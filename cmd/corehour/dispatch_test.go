@@ -16,7 +16,7 @@ import (
 
 // Equivalent command lines have equal results.
 func TestRun_EquivalentCommandLines(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	ask := corehour("cost", "--warehouse", root, "--since", "6h", "--wide")

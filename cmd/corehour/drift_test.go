@@ -25,7 +25,7 @@ var (
 
 // The output for the same rows is the same on every day, and each drift is written and sent once.
 func TestDrift(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	root := months().Write(t)
 	file := filepath.Join(t.TempDir(), "alerts.jsonl")
 	owners := write(t, "owners.json", `{"version": 1, "owners": [{"owner": "team-tax", "class": "shop/tax"}]}`)

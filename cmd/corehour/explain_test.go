@@ -14,7 +14,7 @@ import (
 
 // TestExplain: the account of a method comes from the warehouse, its sampling from a collector.
 func TestExplain(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	a := firstAlert(t, corehour("regress", "--warehouse", root, "--format", "json"))

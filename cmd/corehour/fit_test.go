@@ -47,7 +47,7 @@ func lengthened(items []methodspan.Item) []methodspan.Item {
 // TestText_FitsTerminal: no line of text is wider than output.MaxWidth, however long the names are. --wide prints the
 // names in full.
 func TestText_FitsTerminal(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	first := fixture.Shop{Seed: 1, Version: "1.9.0", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 40, Requests: 20}
 	second := first
@@ -107,7 +107,7 @@ func driftedNames(t *testing.T) string {
 }
 
 func TestFlagJSON_EqualsFormatJSON(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	for _, command := range [][]string{

@@ -87,7 +87,7 @@ func impossibleRows(t *testing.T, address string) map[string]int {
 // TestImpossibleNumbers_EveryCommand: impossible numbers of one service make no command fail and do not change the
 // results of another. compact --drop-impossible changes no result.
 func TestImpossibleNumbers_EveryCommand(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	clean, spoilt := twoReleases(t, 0.5), twoReleases(t, 0.5)
 	fixture.Append(t, spoilt, evening, poison(fixture.Start))
@@ -113,7 +113,7 @@ func TestImpossibleNumbers_EveryCommand(t *testing.T) {
 // TestCompact_DropsImpossibleNumbers: in a directory and in a bucket, a dry run names the rows that check names, and
 // --yes removes their impossible numbers.
 func TestCompact_DropsImpossibleNumbers(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	root, stored := twoReleases(t, 0.5), twoReleases(t, 0.5)
 	for _, root := range []string{root, stored} {

@@ -61,7 +61,7 @@ func TestManyServices(t *testing.T) {
 
 // TestNamespace: --namespace selects one of two services with the same name.
 func TestNamespace(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening.Add(24*time.Hour))
 	var items []methodspan.Item
 	for i, namespace := range []string{"store", "evil"} {

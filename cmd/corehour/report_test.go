@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/corehour/corehour/test/fixture"
 )
 
 func TestReport(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	root := twoReleases(t, 1)
 	file := filepath.Join(t.TempDir(), "report.html")

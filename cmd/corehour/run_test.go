@@ -221,7 +221,7 @@ func TestCheck(t *testing.T) {
 
 // TestNames_Escaped: no command prints a control character, in any format, whatever the names contain.
 func TestNames_Escaped(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	clock(t, evening)
 	const evil = "\x1b[2J'; DROP VIEW method_calls; --\n\u202e=cmd|'/C calc'!A0 <script>"
 	var items []methodspan.Item

@@ -71,7 +71,7 @@ func sentences(text string) string {
 
 // TestCommands_WrongUse: where data is missing, the commands name it and print no figure instead.
 func TestCommands_WrongUse(t *testing.T) {
-	unracedWhenShort(t)
+	fixture.SkipRaced(t)
 	clock(t, evening)
 	names, roots := poor(t)
 	var all strings.Builder

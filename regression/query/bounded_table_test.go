@@ -79,7 +79,7 @@ func spoiltRows() []methodspan.Row {
 // Impossible numbers of one service do not make a statement for BigQuery fail, where overflow is an error, nor do they
 // change the results of others. No step of a statement overflows.
 func TestBounds_NoOverflowInBigQuery(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	var good []methodspan.Item
 	for version := range 2 {
 		shop := fixture.Shop{Seed: uint64(version), Version: fmt.Sprint(1 + version), Instances: []string{"a", "b"}, Start: fixture.Start.Add(time.Duration(version) * 12 * time.Minute),

@@ -138,7 +138,7 @@ func TestLateRows_SeveralCollectors(t *testing.T) {
 // The cost of calls does not depend on which collector counted and timed them: one that the process left before they
 // ended, one that only counted them, or one that did not time their CPU.
 func TestCells_CountedAndTimedElsewhere(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	at := func(hours int) int64 { return fixture.Start.Add(time.Duration(hours) * time.Hour).UnixNano() }
 	row := func(hours int) methodspan.Row {
 		return methodspan.Row{

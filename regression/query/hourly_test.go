@@ -59,7 +59,7 @@ func lakesWithSums(t *testing.T) map[string]string {
 // Statements about whole hours return the same results from rollups as from rows, including the squares for
 // standard errors. Where windows cut hours, or time buckets are not whole hours, they read rows.
 func TestHourlyRollup_EqualsRows(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
 	for name, root := range lakesWithSums(t) {
 		w, err := Open(t.Context(), root, Window{})

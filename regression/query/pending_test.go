@@ -97,7 +97,7 @@ func total(t *testing.T, root string, thorough bool) (ns float64, pending int64)
 // Rows of several processes arrive in any order and stop at any point, counts any time after measurements. The total
 // is that of the counted calls, and measurements without counts are pending. Nothing depends on the order.
 func TestPending_TotalsAtEveryArrival(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	start := fixture.Start.Add(20*time.Minute + 47*time.Second)
 	var queues [][][]methodspan.Row // rows of each process, in sending order
 	truths := map[int]float64{}     // true cost behind the counts at each position of the queues

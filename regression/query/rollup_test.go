@@ -396,7 +396,7 @@ func TestFiles_SelectedByWindow(t *testing.T) {
 // Rows of every kind, probability and stratum, with cells of every size and known callers. Errors of the rollups show
 // up in the totals.
 func TestRollup_RandomRows(t *testing.T) {
-	skipLong(t)
+	fixture.SkipLong(t)
 	for seed := range uint64(4) {
 		for _, n := range []int{50, 4000} {
 			rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
