@@ -48,6 +48,7 @@ func town(t *testing.T, rng *rand.Rand) string {
 // By any dimension and however badly services are measured, the lines add up to the self costs of their services. The
 // self costs, unattributed cost and idle cost add up to the paid cost.
 func TestCost_LinesAddUpToBill(t *testing.T) {
+	fixture.SkipRaced(t)
 	owners := owners(t, `{"version": 1, "owners": [{"class": "shop/tax", "owner": "tax"}, {"class": "shop/cart", "owner": "cart"}]}`)
 	seen := map[string]int{}
 	for seed := range uint64(12) {

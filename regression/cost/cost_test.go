@@ -72,6 +72,7 @@ func TestCost_FullyMeasuredExact(t *testing.T) {
 
 // With sampling, self costs differ from the truth by about their standard errors, and the sums reconcile.
 func TestCost_SampledUnbiased(t *testing.T) {
+	fixture.SkipRaced(t)
 	var z []float64
 	for seed := range uint64(8) {
 		shop := fixture.Shop{

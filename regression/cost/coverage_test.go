@@ -112,6 +112,7 @@ func scenesCosts(t *testing.T, seed uint64, share float64) (root string, truth m
 // Most lines with more than a hundred records have an interval, which contains the truth as often as it promises. Only
 // a tail that the sample cannot bound gets a lower bound, and a few records get neither.
 func TestIntervals_KindsAndCoverage(t *testing.T) {
+	fixture.SkipRaced(t)
 	share := 1.0
 	if testing.Short() {
 		share = 0.15

@@ -17,6 +17,7 @@ import (
 // many other calls were timed and however cheap the timed requests were: one request in 20 is some 50 times as
 // expensive.
 func TestIntervals_FewRequests(t *testing.T) {
+	fixture.SkipRaced(t)
 	const services, root, nest, heavy = 40, 90 * time.Microsecond, 300 * time.Nanosecond, 5 * time.Millisecond
 	for _, test := range []struct {
 		name     string
@@ -124,6 +125,7 @@ func TestInclusive_NoOutermostCallTimed(t *testing.T) {
 
 // Runs of a few seconds have intervals, which contain the true cost as often as those of longer runs.
 func TestIntervals_Seconds(t *testing.T) {
+	fixture.SkipRaced(t)
 	const methods, rate = 100, 0.05
 	for _, seconds := range []int{3, 20, 60} {
 		length := time.Duration(seconds) * time.Second
