@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -50,6 +51,7 @@ func rebuild(path string) error {
 	if err != nil {
 		return err
 	}
+	go boundMemory(uint64(128<<20 + 2*info.Size()))
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
 		return err
@@ -87,6 +89,18 @@ func rebuild(path string) error {
 		}
 	}
 	return nil
+}
+
+// boundMemory ends the process as for damage if it uses more memory than a whole file can need: bbolt notes each page
+// that a node claims to extend over, up to 2^32 of them.
+func boundMemory(most uint64) {
+	var used runtime.MemStats
+	for range time.Tick(20 * time.Millisecond) {
+		if runtime.ReadMemStats(&used); used.HeapAlloc > most {
+			fmt.Printf("reading it takes more than %d bytes of memory\n", most)
+			os.Exit(exitDamaged)
+		}
+	}
 }
 
 // checkCounts compares the number of elements of each page with the place where the data of the first one begins. A

@@ -105,6 +105,11 @@ func TestFileStorage_DamagedPages(t *testing.T) {
 		n := 1 + rng.IntN(len(whole)-1)
 		damages = append(damages, damage{fmt.Sprintf("truncated to %d", n), whole[:n]})
 	}
+	for page := 2; page < 12; page++ {
+		data := bytes.Clone(whole)
+		data[page*pageSize+15] |= 0x40
+		damages = append(damages, damage{fmt.Sprintf("page %d extends over 2^30 pages", page), data})
+	}
 	for at := range 2 {
 		data := bytes.Clone(whole)
 		data[at*pageSize+16+20] ^= 1
