@@ -97,6 +97,7 @@ func after(seed uint64) fixture.Shop {
 }
 
 func TestThreshold_RegressedMethodAlerts(t *testing.T) {
+	fixture.SkipRaced(t)
 	for _, tc := range []struct {
 		method string
 		name   string
@@ -199,6 +200,7 @@ func TestThreshold_MoreCallsNoAlert(t *testing.T) {
 // Without any change, chance alone would raise one method in forty per evaluation; the threshold prevents most of these
 // alerts.
 func TestThreshold_NothingChanged(t *testing.T) {
+	fixture.SkipRaced(t)
 	alerts, judged := 0, 0
 	for seed := range uint64(8) {
 		c := compare(t, defaults, before(100+seed), after(100+seed))
@@ -360,6 +362,7 @@ func TestThreshold_WarmUpOfRollups(t *testing.T) {
 // A method is compared by CPU time if both versions measured it, else by wall time. If only one version measured the
 // CPU time of a callee, the caller's own CPU time would seem to grow, so the caller is compared by wall time, too.
 func TestThreshold_MetricPerMethod(t *testing.T) {
+	fixture.SkipRaced(t)
 	for _, both := range []bool{true, false} {
 		b := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 40, Requests: 20, OwnCPU: fixture.DefaultOwnCPU()}
 		b.OwnCPU[fixture.Log] = 150 * time.Microsecond
