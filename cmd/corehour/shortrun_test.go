@@ -51,6 +51,7 @@ func shortRun(t *testing.T, seed uint64, factor float64) string {
 
 // Runs of about a minute are judged without flags: time buckets follow from their length, and the warm-up is learned.
 func TestRegress_RunOfAMinute(t *testing.T) {
+	fixture.SkipRaced(t)
 	clock(t, fixture.Start.Add(10*time.Minute))
 	if r := corehour("regress", "--warehouse", shortRun(t, 1, 1.6)); r.code != exitFound || len(regexp.MustCompile(`(?m)^REGRESSED `).FindAllString(r.stdout, -1)) != 1 ||
 		!regexp.MustCompile(`^REGRESSED app\.Slow \([^)]*1\.0 -> 1\.1[^)]*\): \+(5[4-9]|6[0-6])% CPU per call`).MatchString(r.stdout) {
