@@ -128,12 +128,16 @@ func (c *compared) followsLoad(x *index) string {
 }
 
 // busyHost reports a change of a single head process that a busy host can cause. Processes of the base on the same host
-// at the same time would be slower, too.
+// at the same time would be slower, too. All methods together are slower also on a slow host.
 func (c *compared) busyHost(x *index) string {
-	if sameHost := x.d.SameHost && x.d.Overlap == Concurrent; c.caller != "" || sameHost || x.processes[Head] != 1 || math.Log1p(c.verdict.Interval[0]) > busyHost {
+	most := busyHost
+	if c.whole {
+		most *= 2
+	}
+	if sameHost := x.d.SameHost && x.d.Overlap == Concurrent; c.caller != "" || sameHost || x.processes[Head] != 1 || math.Log1p(c.verdict.Interval[0]) > most {
 		return ""
 	}
-	return fmt.Sprintf("not distinguishable from a busy host: one process of the new version, and a busy host alone can cause %s", percent(shareOf(busyHost)))
+	return fmt.Sprintf("not distinguishable from a busy host: one process of the new version, and a busy host alone can cause %s", percent(shareOf(most)))
 }
 
 // aging is the change of a method in the first and in the second half of the age of young head processes.
