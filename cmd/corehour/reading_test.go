@@ -14,8 +14,6 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-const sevenZeros = "seven zeros after the point"
-
 // unreadable are texts that no command prints, with the reason.
 var unreadable = map[string]*regexp.Regexp{
 	"a percentage in scientific notation":  regexp.MustCompile(`\de[+-]?\d+%`),
@@ -24,7 +22,7 @@ var unreadable = map[string]*regexp.Regexp{
 	"an interval without ends":             regexp.MustCompile(`interval - ~`),
 	"a long number in scientific notation": regexp.MustCompile(`\d\.\d{4,}e[+-]\d+`),
 	"a plural of one":                      regexp.MustCompile(`(^|[^\d.,:-])1 (packages|methods|services|processes|instances|versions|alerts|days|rows|files|calls|records|findings|whole services|regressions|time buckets)\b`),
-	sevenZeros:                             regexp.MustCompile(`0\.0{7}`),
+	"seven zeros after the point":          regexp.MustCompile(`0\.0{7}`),
 	"a format error":                       regexp.MustCompile(`%!|<nil>|\bNaN\b|\+Inf`),
 }
 
@@ -33,9 +31,6 @@ func requireReadable(t *testing.T, scene string, args []string, out string) {
 	t.Helper()
 	out = strings.ReplaceAll(out, "and 1 ", "and one ") // 0 and 1 processes
 	for reason, pattern := range unreadable {
-		if scene == "extremes" && reason == sevenZeros {
-			continue // costs of nanoseconds are printed in dollars
-		}
 		for line := range strings.Lines(out) {
 			if pattern.MatchString(line) {
 				t.Errorf("corehour %s: %s: %s", strings.Join(args, " "), reason, strings.TrimSpace(line))

@@ -243,9 +243,17 @@ func printChoice(w io.Writer, all []*found) error {
 	return err
 }
 
+// several returns a number with its noun.
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // summarize prints the selection, each fault once, and how to switch the probes on.
 func (c *choice) summarize(w io.Writer, p *program, file *methodfile.File) {
-	fmt.Fprintf(w, "corehour go: probes in %d functions of %d packages; %d left to the compiler, which inlines them", c.probes, c.probed, c.left[inlinable])
+	fmt.Fprintf(w, "corehour go: probes in %s of %s; %d left to the compiler, which inlines them", several(c.probes, "function"), several(c.probed, "package"), c.left[inlinable])
 	delete(c.left, inlinable)
 	separator := "; without: "
 	for _, reason := range slices.Sorted(maps.Keys(c.left)) {

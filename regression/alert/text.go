@@ -29,14 +29,14 @@ func (a *Alert) Line(quote func(string) string) string {
 	return a.Headline(quote) + ", " + a.tags(quote)
 }
 
-// tags returns severity, owner and id.
+// tags returns severity, owner and id, and the running time that the dollars are scaled from if it is short.
 func (a *Alert) tags(quote func(string) string) string {
 	quote = orPlain(quote)
 	tags := string(a.Severity)
 	if a.Owner != "" {
 		tags += ", owner " + quote(a.Owner)
 	}
-	return tags + ", id " + quote(a.ID)
+	return tags + ", id " + quote(a.ID) + a.wholeDay()
 }
 
 // Headline returns the alert as one line: what regressed, by how much, and the dollars. quote marks untrusted names; nil
@@ -67,6 +67,16 @@ func (a *Alert) Headline(quote func(string) string) string {
 	}
 	verb := map[string]string{Budget: "OVER BUDGET", Drift: "DRIFTED"}[a.Kind]
 	return fmt.Sprintf("%s %s%s: %s", cmp.Or(verb, "REGRESSED"), a.subject(quote), a.where(quote), strings.Join(parts, ", "))
+}
+
+// wholeDay returns the running time that the dollars per day are scaled from if it is below a day: the figure of a job that
+// ran once is that of a whole day of running.
+func (a *Alert) wholeDay() string {
+	basis, _, _ := strings.Cut(a.USDPerDayBasis, ";")
+	if of := strings.Fields(basis); a.USDPerDay == nil || len(of) < 4 || of[0] != "ran" || of[3] == "d" {
+		return ""
+	}
+	return "; $/day is for a whole day, it " + basis
 }
 
 func orPlain(quote func(string) string) func(string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -82,6 +83,18 @@ func (r *Table) lineTable(lines []Line, v View) *output.Table {
 	c.Figure("95% interval", func(l *Line) string { return r.intervalOf(l, per) })
 	c.Figure("share of CPU", func(l *Line) string { return marked(l.mark(), output.PercentOf(l.ShareOfProcessCPU)) })
 	c.Figure("incl $/"+per.column(), func(l *Line) string { return output.AmountOf(r.shownPer(per, l, l.InclusiveUSD)) })
+	longest := 0.0
+	for i := range lines {
+		longest = max(longest, lines[i].days)
+	}
+	if per.scaled() != "" && slices.ContainsFunc(lines, func(l Line) bool { return l.days < longest/2 }) {
+		c.Figure("ran for", func(l *Line) string { // the dollars of a job that ran once are those of a whole day
+			if of, one := strings.CutPrefix(l.USDPerDayBasis, "ran for "); one {
+				return of
+			}
+			return output.Unknown
+		})
+	}
 	c.Figure("self core-"+hours.name, func(l *Line) string { return marked(l.mark(), hours.text(l.SelfCoreHours)) })
 	c.Figure("incl core-"+hours.name, func(l *Line) string { return hours.text(l.InclusiveCoreHours) })
 	if slices.ContainsFunc(lines, func(l Line) bool { return l.SelfWallHours != nil }) {
@@ -223,5 +236,5 @@ func (l *Line) SelfBounds() string {
 		return output.Unknown
 	}
 	share := func(x float64) string { return output.Change(100 * (x / *l.SelfCoreHours - 1)) }
-	return share(l.SelfCoreHoursInterval[0]) + " " + share(l.SelfCoreHoursInterval[1])
+	return share(l.SelfCoreHoursInterval[0]) + " to " + share(l.SelfCoreHoursInterval[1])
 }
