@@ -137,6 +137,9 @@ browser: ## Test the HTML report in headless Chromium.
 	@command -v chromium >/dev/null || { echo "make: chromium is missing: install it, for example by apt-get install chromium" >&2; exit 1; }
 	@COREHOUR_CHROMIUM=chromium $(GO) test -count=1 -run InBrowser ./regression/report
 
+licenses: ## Check the licenses of linked modules, and regenerate THIRD_PARTY_NOTICES.txt.
+	@cd deploy && $(GO) test -count=1 -run '^TestThirdParty_' . -args -update
+
 cross: ## Vet the SDK and its tests for every platform that it supports.
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \
 		echo "sdk for $$os/$$arch"; (cd sdk && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) vet ./...); \

@@ -3,6 +3,7 @@ module github.com/corehour/corehour/deploy
 go 1.26.0
 
 require (
+	github.com/google/licensecheck v0.3.1
 	github.com/prometheus/prometheus v0.313.1
 	k8s.io/api v0.35.4
 	k8s.io/apimachinery v0.35.4
