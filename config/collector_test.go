@@ -32,8 +32,9 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	path, err := binary() // before the deadlines of tests begin
 	code := m.Run()
-	if path, err := binary(); err == nil {
+	if err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
 	os.Exit(code)

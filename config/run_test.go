@@ -19,7 +19,6 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
-	"github.com/corehour/corehour/test/fixture"
 )
 
 // required are the variables without a default, by file.
@@ -81,7 +80,6 @@ func TestBigQuery_OverDefault(t *testing.T) {
 // TestFiles_RequiredVariableUnset: with one of its variables unset or empty, no file is valid and no collector
 // starts. The error names the variable.
 func TestFiles_RequiredVariableUnset(t *testing.T) {
-	fixture.SkipRaced(t) // it starts 48 collectors
 	for name, variables := range required {
 		for missing := range variables {
 			others := maps.Clone(variables)
