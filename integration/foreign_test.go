@@ -227,7 +227,7 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 // sample nothing, as a lower bound where nothing states it, and with an interval where it samples.
 func TestGoClient_CallsAboveBudgetAreCounted(t *testing.T) {
 	t.Parallel()
-	const orders = 1500
+	const orders = 6000 // above the budget of two intervals, wherever they are cut
 	p := newShippedPipeline(t, quickWarehouse+`
 receivers: {method_spans: {assumed_rates: {billing-all: 1, billing-quarter: 0.25}}}
 `)

@@ -16,10 +16,11 @@ import (
 
 func TestNormalizer_UnknownKindPasses(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
-	for _, value := range []any{"stack", 7} {
+	for i, value := range []any{"stack", 7} {
 		sent := batch("a", 0, func(spans ptrace.SpanSlice) {
 			put(methodspan.AttrKind, value)(addCall(spans))
 			put(methodspan.AttrP, math.NaN())(spans.At(0))
+			spans.At(0).SetSpanID(pcommon.SpanID{byte(i + 1)}) // no duplicate
 		})
 		want := ptrace.NewTraces()
 		sent.CopyTo(want)
@@ -79,8 +80,8 @@ func TestNormalizer_LongResourceTexts(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
 	long := strings.Repeat("é", 1<<17)
 	names := map[string]bool{}
-	for _, instance := range []string{long + "1", long + "2", long + "1"} {
-		td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
+	for i, instance := range []string{long + "1", long + "2", long + "1"} {
+		td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, byte(i+1), 0) })
 		attributes := td.ResourceSpans().At(0).Resource().Attributes()
 		attributes.PutStr(methodspan.ResourceService, long)
 		attributes.PutStr(methodspan.ResourceInstance, instance)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -20,19 +21,26 @@ import (
 // duplicate is dropped. If it refuses the request, they are forgotten and a retry is processed.
 //
 // A duplicate has the same content. Other content with the same number comes from another
-// process; it is marked and stored.
+// process; it is marked and stored. Scopes of other SDKs have no number: the digest of their
+// spans is one, without a process.
 type batches struct {
 	remembered int
 
-	mu        sync.Mutex
-	instances *shares.Table[methodspan.ProcessKey, *sequenceWindow]
-	pending   map[batchKey]pendingBatch // bounded by the requests being served
+	mu         sync.Mutex
+	instances  *shares.Table[methodspan.ProcessKey, *sequenceWindow]
+	unnumbered *shares.Table[int64, struct{}] // digests
+	pending    map[batchKey]pendingBatch      // bounded by the requests being served
 }
 
+// maxUnnumbered bounds the remembered scopes without a number, about 200 bytes each.
+const maxUnnumbered = 16_384
+
 type batchKey struct {
-	process methodspan.ProcessKey
+	process methodspan.ProcessKey // empty for scopes without a number
 	seq     int64
 }
+
+func (k *batchKey) numbered() bool { return k.process != methodspan.ProcessKey{} }
 
 type pendingBatch struct {
 	done   chan struct{} // closed when its request has left the pipeline
@@ -43,6 +51,7 @@ func newBatches(maxInstances, remembered int) *batches {
 	return &batches{
 		remembered: remembered,
 		instances:  shares.New[methodspan.ProcessKey, *sequenceWindow](maxInstances),
+		unnumbered: shares.New[int64, struct{}](maxUnnumbered),
 		pending:    make(map[batchKey]pendingBatch),
 	}
 }
@@ -101,6 +110,10 @@ func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) <
 		before, old := uint32(0), false
 		if here, ok := b.pending[s.batchKey]; ok { // twice in this request
 			before = here.digest
+		} else if !s.numbered() {
+			if _, ok := b.unnumbered.Get(s.seq, c.sender); ok {
+				before = s.digest
+			}
 		} else if w, ok := b.instances.Get(s.process, c.sender); ok {
 			before, old = w.seen(s.seq)
 		}
@@ -135,6 +148,10 @@ func (b *batches) release(c batchClaim, accepted bool) (evicted int64) {
 		if !accepted {
 			continue
 		}
+		if !key.numbered() {
+			b.unnumbered.Add(key.seq, struct{}{}, c.sender)
+			continue
+		}
 		w, ok := b.instances.Get(key.process, c.sender)
 		if !ok {
 			w = newSequenceWindow(b.remembered)
@@ -156,8 +173,8 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 	sizes[tableBatches] = int64(len(b.pending))
 }
 
-// numberedScopes returns the scopes whose duplicates can be recognised: those with a number, an
-// instance and a process start. Without instance and start two processes can have the same
+// numberedScopes returns the scopes whose duplicates can be recognised: those without a number,
+// by their span ids, and those with a number, an instance and a process start. Without instance and start two processes can have the same
 // number, and dropping the second one's batch would lose its calls.
 func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	var found []numbered
@@ -166,6 +183,18 @@ func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 		for j, ss := range rs.ScopeSpans().All() {
 			seq, _, ok := methodspan.BatchOf(ss.Scope())
 			if !ok {
+				if !ofStockSDK(ss) {
+					continue
+				}
+				if resource == nil {
+					resource = methodspan.ReadResource(rs.Resource())
+				}
+				process := resource.Key()
+				if strings.HasPrefix(process.Instance, methodspan.MayBeMerged) {
+					process.Instance = "" // a retry can come by another connection
+				}
+				digest := digestOf(ss) ^ binary.BigEndian.Uint64([]byte(process.Hash()))
+				found = append(found, numbered{scopePosition{i, j}, batchKey{seq: int64(digest)}, ss, max(1, uint32(digest))})
 				continue
 			}
 			if resource == nil {
@@ -186,6 +215,15 @@ func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	return found
 }
 
+// ofStockSDK reports whether the first span of a scope has an id and comes from another SDK.
+func ofStockSDK(ss ptrace.ScopeSpans) bool {
+	if ss.Spans().Len() == 0 || ss.Spans().At(0).SpanID().IsEmpty() {
+		return false
+	}
+	_, ours := ss.Spans().At(0).Attributes().Get(methodspan.AttrKind)
+	return !ours
+}
+
 // digestOf returns a digest of the content of a batch, independent of its encoding. Span ids
 // are random, so other content has another digest. The first receiver puts it on the batch,
 // since a sampler behind it can keep other spans the next time.
@@ -198,7 +236,9 @@ func digestOf(ss ptrace.ScopeSpans) uint64 {
 	_, total, _ := methodspan.BatchOf(ss.Scope())
 	mix(uint64(total))
 	for _, span := range ss.Spans().All() {
-		id := span.SpanID()
+		trace, id := span.TraceID(), span.SpanID()
+		mix(binary.BigEndian.Uint64(trace[:8]))
+		mix(binary.BigEndian.Uint64(trace[8:]))
 		mix(binary.BigEndian.Uint64(id[:]))
 		mix(uint64(span.StartTimestamp()))
 		mix(uint64(span.EndTimestamp()))

@@ -102,6 +102,40 @@ func TestDuplicates_MergedRequests(t *testing.T) {
 
 // Without instance or process start, the number can belong to another process. The batch is kept,
 // even if a resend is then counted twice.
+// A stock SDK sends a batch again when it did not get the answer. It has no number, so the ids of its spans identify it,
+// while the first copy is in the pipeline and after that.
+func TestDuplicates_OtherSDKs(t *testing.T) {
+	of := func(first byte) ptrace.Traces {
+		return foreign("web", func(spans ptrace.SpanSlice) {
+			for i := range byte(3) {
+				addForeign(spans, first+i, 0)
+			}
+		})
+	}
+	next := newGate()
+	in := testIntake(t, testConfig(nil), next)
+	outcomes := make(chan error)
+	send := func(td ptrace.Traces) { go func() { outcomes <- in.ConsumeTraces(t.Context(), td) }() }
+	send(of(1))
+	<-next.arrived
+	send(of(1)) // waits for the first copy, which fails
+	next.outcomes <- errDown
+	require.ErrorIs(t, <-outcomes, errDown)
+	<-next.arrived
+	next.outcomes <- nil
+	require.NoError(t, <-outcomes)
+	send(of(1)) // dropped
+	require.NoError(t, <-outcomes)
+	send(of(4)) // another batch
+	assert.Equal(t, 3, (<-next.arrived).SpanCount())
+	next.outcomes <- nil
+	require.NoError(t, <-outcomes)
+	for i := range maxUnnumbered + 10 {
+		in.batches.unnumbered.Add(int64(i), struct{}{}, "sender")
+	}
+	assert.Equal(t, maxUnnumbered, in.batches.unnumbered.Len())
+}
+
 func TestDuplicates_IncompleteIdentityPasses(t *testing.T) {
 	for _, missing := range []string{methodspan.ResourceInstance, methodspan.ResourceProcessStart} {
 		r := start(t, testConfig(nil), nil)

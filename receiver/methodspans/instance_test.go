@@ -78,9 +78,11 @@ func TestInstanceOf_Connections(t *testing.T) {
 	defer other.Close()
 	clients := []ptraceotlp.GRPCClient{r.client, ptraceotlp.NewGRPCClient(other)}
 	instances := map[string]int{}
-	for range 3 {
-		for _, c := range clients {
-			_, err := c.Export(context.Background(), ptraceotlp.NewExportRequestFromTraces(sentBy(t, map[string]any{"service.name": "web"})))
+	for i := range 3 {
+		for j, c := range clients {
+			td := sentBy(t, map[string]any{"service.name": "web"})
+			td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetSpanID(pcommon.SpanID{byte(i + 1), byte(j)}) // no duplicate
+			_, err := c.Export(context.Background(), ptraceotlp.NewExportRequestFromTraces(td))
 			require.NoError(t, err)
 		}
 	}
