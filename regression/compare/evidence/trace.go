@@ -81,7 +81,7 @@ func (c *compared) requirement(o Options) string {
 	if c.verdict.LastEvaluation {
 		return fmt.Sprintf("%d times what two evaluations require, as no other can follow", LastEvaluationFactor)
 	}
-	return fmt.Sprintf("%d hypotheses, %.0f of them raised, %g%% of those by mistake", c.hypotheses, float64(c.hypotheses)/(o.Alpha*c.verdict.NeededE), 100*o.Alpha)
+	return fmt.Sprintf("as alert %.0f of %d hypotheses, %g%% of alerts by mistake", float64(c.hypotheses)/(o.Alpha*c.verdict.NeededE), c.hypotheses, 100*o.Alpha)
 }
 
 // decided explains the decision by the condition that caused it.
