@@ -103,7 +103,8 @@ func TestLimit_HoldsInEveryInterval(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			synctest.Wait()
-			assert.LessOrEqual(t, kept, 1.25*25*60, "interval %d", interval)
+			// The last review expects the rest of the interval, so chance adds up to a percent.
+			assert.LessOrEqual(t, kept, 1.01*1.25*25*60, "interval %d", interval)
 			z := (estimated - c.emitted/c.p) / math.Sqrt(variance+1)
 			assert.Less(t, math.Abs(z), 4.5, "interval %d: %v kept stand for %v of %v", interval, kept, estimated, c.emitted/c.p)
 			if interval < 2 {
