@@ -175,6 +175,9 @@ func missable(c *pairs.Comparison) string {
 	if best == worst {
 		return fmt.Sprintf("changes under %s can be missed", worst)
 	}
+	if slices.Max(seen) > 900 && slices.Min(seen) <= 900 { // below ten times the cost
+		return fmt.Sprintf("changes under %s can be missed, in some methods any", best)
+	}
 	return fmt.Sprintf("changes under %s to %s can be missed, by method", best, worst)
 }
 

@@ -172,3 +172,18 @@ func TestDocument_OpenVerdict(t *testing.T) {
 		}
 	}
 }
+
+func TestMissable_Range(t *testing.T) {
+	for want, seen := range map[string][2]float64{
+		"changes under +20% can be missed":                      {20, 20},
+		"changes under +20% to +300% can be missed, by method":  {20, 300},
+		"changes under +20% can be missed, in some methods any": {20, 1e8},
+		"changes under x11 to x21 can be missed, by method":     {1000, 2000},
+	} {
+		a, b := judged("a", evidence.NotProven, 0), judged("b", evidence.NotProven, 0)
+		a.Seen90Percent, b.Seen90Percent = &seen[0], &seen[1]
+		if got := missable(comparison("shop", a, b)); got != want {
+			t.Errorf("%v: %q, want %q", seen, got, want)
+		}
+	}
+}
