@@ -47,6 +47,7 @@ func TestOverflow_KeepsTotals(t *testing.T) {
 		for i := range 200 {
 			r.send(busyExport(i))
 		}
+		synctest.Wait()
 		refused := r.metric("offers_refused", "reason", "full")
 		assert.Greater(t, refused, 150.0)
 		assert.Positive(t, r.metric("fold_cells"))

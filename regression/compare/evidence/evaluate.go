@@ -277,7 +277,7 @@ func raise(family []*compared, least float64, o Options) []alertKey {
 		c.describePower(needed[i], o)
 		large, known := c.answers.ask(largeEnough, c.changed() >= least), c.answers.ask(enoughEvidence, rejected[i])
 		c.proven = large && known
-		if c.proven && c.byTypical {
+		if c.proven && c.byTypical && !c.ownGrew(least) {
 			c.decideByTypical()
 		}
 		if c.proven && c.x != nil {
@@ -340,6 +340,13 @@ func (c *compared) changed() float64 {
 		}
 	}
 	return most
+}
+
+// ownPrecise is the standard error below which the own cost is the figure of an alert that the typical cost proves.
+const ownPrecise = 0.1
+
+func (c *compared) ownGrew(least float64) bool {
+	return c.basis == Own && c.verdict.Interval[0] >= least && c.errors[mean].all < ownPrecise*ownPrecise
 }
 
 // decideByTypical makes the typical cost the tested one: the verdict has its change and its interval.
