@@ -262,6 +262,7 @@ type alert struct {
 	BaseVersion   string  `json:"base_version"`
 	HeadVersion   string  `json:"head_version"`
 	Metric        string  `json:"metric"`
+	Basis         string  `json:"basis"`
 	ChangePercent float64 `json:"change_percent"`
 	// Interval holds the change with 95% confidence: low, high.
 	Interval      [2]float64 `json:"interval"`

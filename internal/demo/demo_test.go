@@ -106,6 +106,7 @@ func TestJudge(t *testing.T) {
 		{"truth that is not JSON", right, "x", "truth.json"},
 		{"outside of 95%, inside of 99%", right, `{"change_percent":65.5}`, ""},
 		{"above 99%", right, `{"change_percent":66.5}`, "the size is wrong: the alert says +58.0% (99% interval +50.2% to +66.2%), the shop's own measure is +66.5%"},
+		{"with callees", strings.Replace(right, `"service"`, `"basis":"typical","service"`, 1), `{"change_percent":90}`, ""},
 		{"below 99%", right, `{"change_percent":50}`, "the size is wrong"},
 		{"no interval", strings.Replace(right, `[52,64.2]`, `[0,0]`, 1), truth, "the alert's interval +0.0% to +0.0% is none of a change of +58.0%"},
 		{"all there is, downwards", strings.Replace(right, `[52,64.2]`, `[-100,64.2]`, 1), truth, "is none of a change"},
