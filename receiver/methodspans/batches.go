@@ -173,9 +173,10 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 	sizes[tableBatches] = int64(len(b.pending))
 }
 
-// numberedScopes returns the scopes whose duplicates can be recognised: those without a number,
-// by their span ids, and those with a number, an instance and a process start. Without instance and start two processes can have the same
-// number, and dropping the second one's batch would lose its calls.
+// numberedScopes returns the scopes whose duplicates can be recognised: those without a number, by
+// their span ids, and those with a number, an instance and a process start. Without instance and
+// start two processes can have the same number, and dropping the second one's batch would lose its
+// calls.
 func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	var found []numbered
 	for i, rs := range td.ResourceSpans().All() {

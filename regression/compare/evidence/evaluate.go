@@ -345,6 +345,7 @@ func (c *compared) changed() float64 {
 // ownPrecise is the standard error below which the own cost is the figure of an alert that the typical cost proves.
 const ownPrecise = 0.1
 
+// ownGrew reports whether the own cost is known to ownPrecise and grew by more than its 95% interval allows for.
 func (c *compared) ownGrew(least float64) bool {
 	return c.basis == Own && c.verdict.Interval[0] >= least && c.errors[mean].all < ownPrecise*ownPrecise
 }

@@ -37,6 +37,9 @@ func (m Memory) keep(family []*compared, raised []alertKey, least float64, o Opt
 		if slices.Contains(raised, s) || !c.before || !c.verdict.State.Judged() {
 			continue
 		}
+		if c.byTypical && c.basis != Typical && !c.ownGrew(least) {
+			c.decideByTypical() // evidence for and against the alert is of the same cost
+		}
 		n, more := m.Against[s.caller][s.method], c.answers[stillMore]
 		switch {
 		case c.verdict.Interval[1] >= least && c.verdict.Change > 0 && (more == nil || *more):
@@ -55,8 +58,8 @@ func (m Memory) keep(family []*compared, raised []alertKey, least float64, o Opt
 	return raised
 }
 
-// next returns the Memory after an evaluation that raised some keys, against some of which it spoke. An evaluation without new buckets is a repetition
-// of the previous one and does not count.
+// next returns the Memory after an evaluation that raised some keys and spoke against some of them. An evaluation without
+// new buckets is a repetition of the previous one and does not count.
 func (m Memory) next(seen time.Time, raised []alertKey, against map[alertKey]int) Memory {
 	again := !seen.After(m.Seen)
 	n := Memory{Seen: seen, InARow: map[string]map[string]int{}, Against: map[string]map[string]int{}}
